@@ -43,9 +43,8 @@ def options(
     """Diagnose LDAP servers: ghost connections, timeouts, missing indexes, disks.
 
     Examples:
-        On the server itself, as root; from files (more: ldapdiag help indexes):
+        On the server itself, as root (from files: ldapdiag help indexes):
             ldapdiag diagnose
-            ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* dse.ldif
     """
 
 

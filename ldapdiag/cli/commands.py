@@ -95,6 +95,7 @@ COMMANDS = {
     "log": "Report slow searches, clients and more from access logs.",
     "history": "Report how connections and findings change over time.",
     "collect": "Collect the evidence of servers and clients as a capture.",
+    "top": "Watch directory servers live on the terminal.",
     "exporter": "Serve the numbers of a diagnosis to Prometheus.",
     "checks": "List the checks, or print the manual page of one.",
     "client-settings": "Print the settings of LDAP clients for idle connections.",

@@ -119,7 +119,7 @@ def _given(values: dict[str, Any]) -> Given:
     context: typer.Context = values["context"]
     typed = {name for name in values if name != "context" and is_typed(context, name)}
     evidence = "evidence" if "evidence" in values else "target"
-    found = found_site(values["config"], values[evidence] or [], Notices(quiet=values["quiet"]))
+    found = found_site(values["config"], values[evidence] or [], Notices(quiet=values.get("quiet", False)))
     of_this_host = values.get("print_script") or values.get("probe")
     named, target = named_targets(values[evidence] or [], found, default=not of_this_host)
     values |= with_target({**values, evidence: named}, typed, target)

@@ -41,7 +41,7 @@ def _word(argument: str) -> str:
     return f"$'{''.join(octal)}'"
 
 
-def _made() -> str:
+def made() -> str:
     """Return when a report was made, and by which command: the bytes of JSON depend on the evidence alone."""
     return f"Made {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC by: {shell_words(['ldapdiag', *sys.argv[1:]])}"
 
@@ -68,7 +68,7 @@ def writer(
             case ReportFormat.MARKDOWN:
                 from ldapdiag.report.markdown import page  # noqa: PLC0415  import late
 
-                stream.write(page.render(document(), _made()))
+                stream.write(page.render(document(), made()))
             case ReportFormat.CSV:
                 from ldapdiag.report import table as as_csv  # noqa: PLC0415  import late
 
@@ -76,7 +76,7 @@ def writer(
             case ReportFormat.HTML:
                 from ldapdiag.report.html import page as html_page  # noqa: PLC0415  import late, with jinja2
 
-                stream.write(html_page.render(document(), _made()))
+                stream.write(html_page.render(document(), made()))
             case _:
                 stream.write(others[form](document()))
 

@@ -8,12 +8,15 @@ indexes and the schema.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
+from ldapdiag.evidence.document import Document
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.ldif import EntryReader
 from ldapdiag.evidence.schema import ldif as schema
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import FOLDERS
@@ -54,6 +57,22 @@ class Query:
     """Advice when the account may not see the answer."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveQueries:
+    """What a live view asks over a connection that it keeps, by what the answers cost the server."""
+
+    each: tuple[Query, ...]
+    """Of a cost that hardly grows with the connections: asked at each interval."""
+    each_reader: Callable[[Document], EntryReader]
+    listing: tuple[Query, ...]
+    """The list of connections, with the counters that come with it."""
+    listing_reader: Callable[[Document], EntryReader]
+    often: int
+    """Up to so many connections the list is asked for every 10 s,"""
+    rarely: int
+    """and up to so many every minute; above that only when the operator wants it."""
+
+
 ROOT_DSE_QUERY = Query(
     file=ROOT_DSE,
     base="",
@@ -84,9 +103,19 @@ ASKED = FOLDERS | {Family.DSEE: "ds389", Family.OPENDJ: "opends", Family.PING: "
 
 def queries_of(family: Family) -> tuple[Query, ...]:
     """Return what a server of this family is asked beside its root DSE; nothing, where its folder has no queries."""
-    module = f"{__package__}.{ASKED[family]}.queries"
-    found: tuple[Query, ...] = import_module(module).QUERIES if find_spec(module) else ()
+    found: tuple[Query, ...] = _table(ASKED[family], "QUERIES") or ()
     return found
+
+
+def live_queries_of(family: Family) -> LiveQueries | None:
+    """Return what a live view asks a server of this family; None: it is not known what that costs there."""
+    found: LiveQueries | None = _table(FOLDERS[family], "LIVE") if family in FOLDERS else None
+    return found
+
+
+def _table(folder: str, name: str) -> Any:  # noqa: ANN401  of the module with the queries of a product
+    module = f"{__package__}.{folder}.queries"
+    return getattr(import_module(module), name, None) if find_spec(module) else None
 
 
 CONTEXTS = {"monitorContext": "cn=Monitor", "configContext": "cn=config", "subschemaSubentry": "cn=Subschema"}

@@ -60,6 +60,8 @@ class Monitor:
     busy_threads: int | None = None
     queued_operations: int | None = None
     connections_at_max_threads: int | None = None
+    operations: int | None = None
+    """Completed (OpenLDAP) or received (389-ds, of cn=snmp) since the server started; asked by a live view alone."""
     local_sockets: tuple[str, ...] | None = None
     """The paths of the sockets at which it listens for ldapi, where its listeners are listed (OpenLDAP)."""
     listeners: tuple[tuple[str, int], ...] = ()

@@ -79,6 +79,7 @@ class _Snapshot:
         self.seen: set[str] = set()
         self.numbers: dict[str, int | None] = {}
         self.moments: dict[str, datetime | None] = {}
+        self.operations: int | None = None
         self.banner = ""
         self.listed = 0
         self.connections: list[MonitoredConnection] = []
@@ -106,6 +107,8 @@ class _Snapshot:
             self.moments[name] = generalized_time.parse(entry.first(MOMENT))
         elif name.endswith(",cn=threads"):
             self.numbers[name] = entry.number(INFORMATION)
+        elif name == "cn=operations":
+            self.operations = entry.number("monitorOpCompleted")
         elif name.endswith(",cn=connections"):
             self.numbers[name] = entry.number(COUNTER)
 
@@ -129,6 +132,7 @@ class _Snapshot:
             threads=self.numbers.get("cn=max,cn=threads"),
             busy_threads=self.numbers.get("cn=active,cn=threads"),
             queued_operations=self.numbers.get("cn=pending,cn=threads"),
+            operations=self.operations,
             local_sockets=None if self.local_sockets is None else tuple(self.local_sockets),
             listeners=tuple(self.listeners),
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ldapdiag.evidence.configuration import ds389
 from ldapdiag.evidence.indexes import ds389 as ds389_indexes
 from ldapdiag.evidence.indexes import ds389_internal_searches, index_tasks
-from ldapdiag.evidence.monitor import connection_table
+from ldapdiag.evidence.monitor import connection_table, snmp
 from ldapdiag.evidence.storage import ds389_settings as ds389_storage
-from ldapdiag.servers.queries import CONFIG, INDEXES, MONITOR, SCHEMA, SUBSCHEMA, Query, Scope
+from ldapdiag.servers.queries import CONFIG, INDEXES, MONITOR, SCHEMA, SUBSCHEMA, LiveQueries, Query, Scope
 
 AS_MANAGER = (
     "bind as Directory Manager (-D 'cn=Directory Manager' -W), or where it has a local socket and autobind is on, as "
@@ -75,3 +75,21 @@ QUERIES = (
         required=False,
     ),
 )
+LIVE = LiveQueries(
+    each=(Query(file=MONITOR, base="cn=snmp,cn=monitor", attributes=snmp.ATTRIBUTES, how=AS_MANAGER),),
+    each_reader=snmp.SnmpMonitor,
+    # cn=monitor makes its list whether that is asked for or not, so one request has both.
+    listing=(
+        Query(
+            file=MONITOR,
+            base="cn=monitor",
+            attributes=(*connection_table.ATTRIBUTES, connection_table.LIST),
+            lists_connections=True,
+            how=MANAGER_LISTS,
+        ),
+    ),
+    listing_reader=connection_table.Ds389Monitor,
+    often=2_000,
+    rarely=10_000,
+)
+"""Measured with 2.3.1: `cn=snmp` 0.6 ms of CPU at 1,000 connections and 6 to 9 at 9,000, the list 34 to 43."""

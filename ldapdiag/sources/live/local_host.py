@@ -219,6 +219,13 @@ def _remaining(deadline: float) -> float:
     return max(1.0, round(deadline - monotonic(), 1))
 
 
+def local_directories(target: LocalTarget | NamespaceTarget) -> list[LdapAddress]:
+    """Return the LDAPI sockets of the directory servers of this host, or of one of its network namespaces."""
+    only = namespaces.find_named(target.name).identity if isinstance(target, NamespaceTarget) else None
+    processes = (one for one in directory_processes() if only is None or one.namespace == only)
+    return [address for process in processes if (address := _ldapi_address(process)) is not None]
+
+
 def _ldapi_address(process: DirectoryProcess) -> LdapAddress | None:
     """Return the first LDAPI socket of a directory server that the current user may use; None without one."""
     for path in process.ldapi or ():

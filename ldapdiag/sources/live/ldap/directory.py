@@ -85,7 +85,7 @@ def query_directory(  # noqa: PLR0913  what is queried, as whom, and the limits
     Never raises for a fault of the server: each failure is a gap, and the answers before it are kept.
     """
     limit, budget = TimeLimit(timeout_seconds, stop), budget or Budget(RUN_BYTES)
-    session = _Session(address, label, bind, limit, budget, show_probe)
+    session = DirectorySession(address, label, bind, limit, budget, show_probe)
     try:
         session.run()
     except QueryFailed as failure:
@@ -103,7 +103,7 @@ def query_directory(  # noqa: PLR0913  what is queried, as whom, and the limits
     return session.answers(folder)
 
 
-class _Session:
+class DirectorySession:
     """One connection, its queries and their results."""
 
     def __init__(
@@ -137,6 +137,7 @@ class _Session:
         """Text and time of the probe of the indexes."""
 
     def add_gap(self, reason: str, how: str | None = None) -> None:
+        """Add what could not be asked, and why."""
         self.gaps.append(Gap(target=self.label, reason=reason, how=how))
 
     def note_outcome(self, failure: QueryFailed) -> None:
@@ -149,14 +150,19 @@ class _Session:
             self.outcome = failure.outcome
             self.ended = datetime.now(UTC)
 
-    def run(self) -> None:
-        """Connect, bind, and send the queries. Raises QueryFailed when the session cannot continue."""
+    def open(self) -> tuple[LdapConnection, queries.RootDse, Family]:
+        """Connect and bind; return the connection, the root DSE and its product. Raises QueryFailed."""
         connection = self._connect()
         root = self._root_dse(connection)
         if WHO_AM_I in root.get("supportedextension", ()):
             identity = connection.who_am_i()
             self.account = self.account if identity is None else identity
-        asked = queries.queries_of(self._product(root))
+        return connection, root, self._product(root)
+
+    def run(self) -> None:
+        """Connect, bind, and send the queries. Raises QueryFailed when the session cannot continue."""
+        connection, root, family = self.open()
+        asked = queries.queries_of(family)
         for query in asked:
             base = queries.base_of(query, root)
             if base is not None:
@@ -194,6 +200,7 @@ class _Session:
             self.sock.close()
 
     def answers(self, folder: str) -> DirectoryAnswers:
+        """Return what was answered so far."""
         pieces = [self._piece(file, folder) for file, buffer in self.files.items() if buffer.entries]
         if self.outcome is not None:
             pieces.append(self._failed_probe(self.outcome, folder))
@@ -201,6 +208,12 @@ class _Session:
             text, taken = self.probed
             pieces.append(self._own_piece(ANSWERS, text, taken, f"a probe of the indexes of {self.label}", folder))
         return DirectoryAnswers(pieces=tuple(pieces), gaps=tuple(self.gaps), peer=self.peer)
+
+    @property
+    def asked_by(self) -> str:
+        """Return the client's endpoint of this session and its account, as evidence records them."""
+        client = "ldapi" if self.client is None else f"{_bracketed(self.client[0])}:{self.client[1]}"
+        return f"{client} as {self.account}"
 
     @property
     def _account_label(self) -> str:
@@ -302,10 +315,7 @@ class _Session:
         )
 
     def _piece(self, file: str, folder: str) -> Input:
-        comment = ""
-        if file == queries.MONITOR:
-            client = "ldapi" if self.client is None else f"{_bracketed(self.client[0])}:{self.client[1]}"
-            comment = f"{ASKED_BY.removeprefix('# ')}{client} as {self.account}"
+        comment = f"{ASKED_BY.removeprefix('# ')}{self.asked_by}" if file == queries.MONITOR else ""
         text = self.files[file].ldif(comment)
         return Input(
             path=f"{folder.rpartition('/')[2]}/{file}",

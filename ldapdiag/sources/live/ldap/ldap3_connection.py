@@ -168,6 +168,11 @@ class LdapConnection:
         """Return whether the server has sent any data."""
         return self._strategy.received > 0
 
+    def begin_anew(self, budget: Budget) -> None:
+        """Count the bytes and entries of answers from here on: a connection that is kept asks again and again."""
+        self._strategy.received = self._strategy.entry_count = 0
+        self._strategy.budget = budget
+
     def start_tls(self) -> None:
         """Start TLS. With -Z continue without it if the server has none, but send no password."""
         self._connection.extended(START_TLS)

@@ -1,0 +1,217 @@
+"""ldapdiag top: a live view of directory servers on the terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldapdiag.cli.collecting import Binding, Collecting
+from ldapdiag.cli.commands import Panel
+from ldapdiag.cli.destinations import Output, write_files
+from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption
+from ldapdiag.cli.exporter import EveryOption
+from ldapdiag.cli.judging import report_of, run_diagnosis
+from ldapdiag.cli.judging_options import Detail, Gate, Judging
+from ldapdiag.cli.notices import Notices
+from ldapdiag.cli.option_groups import command
+from ldapdiag.cli.rendering import made
+from ldapdiag.cli.times import DurationOption
+from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.wording import shown_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ldapdiag.live_view.model import Model
+    from ldapdiag.live_view.server import ServerModel
+    from ldapdiag.live_view.source import TimedSource
+    from ldapdiag.live_view.view import View
+    from ldapdiag.sources.collection_options import CollectionOptions
+    from ldapdiag.sources.live.ldap.watch import Watch
+    from ldapdiag.sources.targets import LdapTarget
+
+END_SECONDS = 5.0
+"""That the sources have to end their sessions, before the program ends without them."""
+HANGUP = 128 + 1
+
+IntervalOption = Annotated[
+    float,
+    typer.Option(
+        "--interval",
+        parser=DurationOption(least=1, most=60),
+        metavar="SECONDS",
+        help="Look at the counters every SECONDS.",
+        rich_help_panel=Panel.COLLECTING,
+    ),
+]
+
+
+@command
+def top(
+    evidence: EvidenceArgument = None,
+    *,
+    interval: IntervalOption = 2,
+    every: EveryOption = 60,
+    ldap_port: LdapPortOption = None,
+    collecting: Collecting,
+) -> None:
+    """Watch directory servers live on the terminal.
+
+    Shows who has the connections, how fast they grow, which are dead at the other end, operations and busy threads.
+    Each LDAP target is asked over one connection that is kept; local: and netns: stand for the LDAPI sockets of their
+    servers. A diagnosis of all targets runs every --every seconds, and fills the columns on both ends. Nothing is
+    changed on the targets.
+
+    What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
+
+    Exit code:
+        0  ended by q, SIGTERM or Ctrl-C
+        2  no terminal, no live target, or textual is not installed
+
+    Examples:
+        On the directory server itself, as root:
+            ldapdiag top
+        The server, and a host of its clients for what is dead there:
+            ldapdiag top ldaps://ds1 ssh://ds1 ssh://app1 -D "cn=Directory Manager" -W
+    """
+    _require_terminal()
+    from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late: --help must be quick
+
+    targets, paths = split_targets(evidence or [])
+    if paths:
+        raise UsageError(
+            f"{paths[0]}: top watches live targets (ldap://HOST, ssh://HOST, local:); diagnose reads files"
+        )
+    options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
+    from ldapdiag.live_view.view import View  # noqa: PLC0415  import late
+
+    stop, view = Event(), View(interval=interval)
+    watches = list(_watches(targets, options, stop))
+    # The password is asked for once, here: a diagnosis takes the bind as it is.
+    asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
+    diagnose = partial(_diagnose, evidence or [], asked, options, stop)
+    model = _model(watches, view, diagnose, every)
+    _run(model, view, stop, watches)
+
+
+def _require_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("top needs a terminal; ldapdiag diagnose prints the same once")
+    if find_spec("textual") is None:
+        from ldapdiag.extras import install_command  # noqa: PLC0415  import late
+
+        raise UsageError(f"ldapdiag top needs textual, which is not installed: {install_command('top')}")
+
+
+def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) -> list[Watch]:
+    """Return a watch for each directory server that is named, or has an LDAPI socket in a place that is named."""
+    from ldapdiag.sources.collection_options import BindOptions, Mechanism  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.ldap.watch import Watch  # noqa: PLC0415
+    from ldapdiag.sources.live.local_host import local_directories  # noqa: PLC0415
+    from ldapdiag.sources.targets import LdapTarget, LocalTarget, NamespaceTarget  # noqa: PLC0415
+
+    seconds = options.timeout_seconds
+    named: list[LdapTarget] = [one for one in targets if isinstance(one, LdapTarget)]
+    watches = [Watch(one.address, one.label, options.bind, seconds, stop) for one in named]
+    as_user = BindOptions(mechanism=Mechanism.EXTERNAL)
+    for target in targets:
+        if isinstance(target, LocalTarget | NamespaceTarget) and not named:
+            try:
+                found = local_directories(target)
+            except OSError as error:
+                raise UsageError(f"{target.label}: {(error.strerror or str(error)).lower()}") from error
+            watches += [Watch(one, one.url, as_user, seconds, stop) for one in found]
+    if not watches:
+        raise UsageError("no directory server to watch: name it, ldap://HOST; ldapdiag diagnose reads the others")
+    return watches
+
+
+def _model(watches: Sequence[Watch], view: View, diagnose: Callable[[], Mapping[str, Any]], every: float) -> Model:
+    from ldapdiag.live_view.model import Model  # noqa: PLC0415  import late
+    from ldapdiag.live_view.server import ServerModel  # noqa: PLC0415
+    from ldapdiag.live_view.source import TimedSource  # noqa: PLC0415
+
+    def server(watch: Watch) -> ServerModel:
+        counters = TimedSource("counters", watch.counters, lambda: view.interval, took=lambda look: look.seconds)
+
+        def interval() -> float | None:
+            look = counters.state.value
+            return watch.list_interval(look.monitor.current_connections or 0) if look else view.interval
+
+        listing = TimedSource("list", watch.listing, interval, took=lambda look: look.seconds)
+
+        def endpoint() -> tuple[str, int] | None:
+            return (watch.peer, watch.port) if watch.peer else None
+
+        return ServerModel(watch.label, counters, listing, endpoint)
+
+    # A diagnosis waits between two snapshots: most of its time costs nothing.
+    return Model([server(one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
+
+
+def _diagnose(evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event) -> Mapping[str, Any]:
+    """Collect and judge once. Raises LdapdiagError."""
+    from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
+
+    collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
+    try:
+        return report_of(run_diagnosis(evidence, asked, installed_checks, stop, collecting=collecting))()
+    except typer.Exit as error:
+        raise LdapdiagError("no target answered") from error
+
+
+def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> None:
+    """Show the screen until the operator leaves it, and end what was begun."""
+    from ldapdiag.live_view.terminal import LiveApp  # noqa: PLC0415  import late: an extra
+
+    sources: list[TimedSource[Any]] = [model.diagnosis]
+    sources += [one for server in model.servers for one in (server.counters, server.listing, server.forecast)]
+    app = LiveApp(model, view, partial(_write, model))
+    threads = [source.start(stop) for source in sources]
+
+    def end() -> None:
+        stop.set()
+        deadline = time.monotonic() + END_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        for watch in watches:
+            watch.close()
+
+    def leave() -> None:
+        end()
+        os._exit(HANGUP)  # the terminal is gone: there is nothing to restore, and Textual would wait for it
+
+    def hang_up(*_: object) -> None:
+        Thread(target=leave, daemon=True).start()
+
+    signal.signal(signal.SIGHUP, hang_up)
+    signal.signal(signal.SIGTERM, lambda *_: app.call_later(app.exit))
+    try:
+        app.run()
+    finally:
+        end()
+
+
+def _write(model: Model) -> str:
+    """Write the last diagnosis as a page, and return what was done."""
+    if (report := model.report) is None:
+        return "nothing to write: no diagnosis has ended yet"
+    from ldapdiag.report.html.page import render  # noqa: PLC0415  import late, with jinja2
+
+    path = Path(f"ldapdiag-top-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.html")
+    try:
+        write_files([(path, lambda stream: stream.write(render(report, made())))])
+    except LdapdiagError as error:
+        return str(error)
+    return f"written: {path} (the diagnosis of {shown_time(report['taken_at'])})"

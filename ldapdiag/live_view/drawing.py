@@ -1,0 +1,193 @@
+"""The screen of a live view as lines of text: what is where, in words, with colours that only add.
+
+Everything that comes from a server or a log passes `neutral`, and is never markup. `-` is unknown, 0 is zero; what an
+old source said is dim, and its age says so.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from ldapdiag.live_view import table as rows
+from ldapdiag.live_view.pages import diagnosis_text, help_text, text_of_one
+from ldapdiag.live_view.table import OLD, UNKNOWN, WORSE, WRONG, count, minute_rate
+from ldapdiag.live_view.view import LISTS, Shown
+from ldapdiag.report.neutral import neutral
+from ldapdiag.wording import duration, number, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.live_view.model import Model
+    from ldapdiag.live_view.server import ServerModel
+    from ldapdiag.live_view.source import TimedSource
+    from ldapdiag.live_view.view import View
+
+HEAD, KEYS = "bold", "dim"
+FOOT = "? help  q quit  Enter open  / filter  s order  p pause  d diagnosis  w write"
+FULL = 0.8
+"""The share of a limit from which a gauge is red."""
+
+
+def draw(model: Model, view: View, width: int, height: int) -> list[Text]:
+    """Return the lines of the screen, `height` of them, none wider than `width`."""
+    server = view.server_of(model)
+    if not view.paused or not view.head:
+        view.refresh(model)
+        view.head = _head(model, server, view, width) if server else [Text("no directory server")]
+    foot = [_event(model, view), Text(FOOT, KEYS)]
+    body = max(1, height - len(view.head) - len(foot))
+    lines = [*view.head, *_body(model, server, view, width, body)][: max(0, height - len(foot))]
+    lines += [Text("")] * (height - len(foot) - len(lines))
+    return [_cut(line, width) for line in (*lines, *foot)][-height:]
+
+
+def _cut(line: Text, width: int) -> Text:
+    """Return a line of one row."""
+    if cell_len(line.plain) > width:
+        line = line.copy()
+        line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def _body(model: Model, server: ServerModel | None, view: View, width: int, height: int) -> list[Text]:
+    if view.page in LISTS and server is not None:
+        return rows.table(view, width, height)
+    shown = (view.page, view.chosen, width)
+    if not view.paused or view.text[0] != shown:
+        view.text = shown, _text(model, server, view, width)
+    text = view.text[1]
+    view.offset = max(0, min(view.offset, len(text) - height))
+    return text[view.offset : view.offset + height]
+
+
+def _text(model: Model, server: ServerModel | None, view: View, width: int) -> list[Text]:
+    if view.page is Shown.HELP:
+        return help_text(width)
+    if view.page is Shown.ONE and server is not None:
+        return text_of_one(server, view, width)
+    return diagnosis_text(model.report, model.diagnosis.state.error, width)
+
+
+def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Text]:
+    """Return the lines above the list: who, how many, how full, what was judged, how old all this is."""
+    look = server.counters.state.value or server.listing.state.value
+    brand = neutral(look.brand.rpartition(" B")[0] or look.brand, longest=30) if look else "no answer yet"
+    now = datetime.now(UTC)
+    up = f"up {duration((now - server.started_at).total_seconds())}" if server.started_at else ""
+    silent = sum(one.counters.is_old for one in model.servers)
+    several = f"server {view.server + 1} of {len(model.servers)}{f', {silent} silent' * bool(silent)}"
+    several *= len(model.servers) > 1
+    every = f"every {view.interval:g} s"
+    first = "   ".join(filter(None, (neutral(server.label), several, brand, f"{now:%H:%M:%S} UTC", every, up)))
+    return [
+        Text(first, HEAD),
+        _numbers(server),
+        _gauge(server, model.diagnosis, width),
+        _verdict(server, model),
+        _ages((server.counters, server.listing, model.diagnosis)),
+        _title(server, view),
+    ]
+
+
+def _numbers(server: ServerModel) -> Text:
+    look, listed = server.counters.state.value, server.listing.state.value
+    threads = next((one.monitor for one in (look, listed) if one is not None and one.monitor.threads is not None), None)
+    busy = threads.busy_threads if threads else None
+    queued = threads.queued_operations if threads else None
+    operations = server.operations_per_second()
+    growth = f"{minute_rate(server.connections.per_second())}/min ({minute_rate(server.connections.since_start)} all)"
+    parts = (
+        f"connections {count(server.current)} {growth}",
+        f"ops {UNKNOWN if operations is None else rounded(operations)}/s",
+        f"busy {count(busy)} of {count(threads.threads if threads else None)}",
+        *([f"queued {count(queued)}"] if queued is not None else []),
+    )
+    return Text("   ".join(parts), OLD if server.counters.is_old else "")
+
+
+def _gauge(server: ServerModel, diagnosis: TimedSource[Any], width: int) -> Text:
+    """Return how full the server is: its descriptors of the last diagnosis, or what its own counters limit."""
+    found, look, listed = server.judged, server.counters.state.value, server.listing.state.value
+    monitors = [one.monitor for one in (look, listed) if one]
+    table = next((one.connection_table_size for one in monitors if one.connection_table_size), None)
+    descriptors = next((one.descriptor_limit for one in monitors if one.descriptor_limit), None)
+    if found and found.used is not None and found.limit:
+        what = "connections" if found.limits_connections else "descriptors"
+        label = f"{what} {number(found.used)} of {number(found.limit)}"
+        return _bar(label, found.used / found.limit, _left(server), width, is_old=diagnosis.is_old)
+    if server.current is not None and (limit := table or descriptors):
+        label = f"connections {number(server.current)} of {number(limit)} {'in its table' if table else 'descriptors'}"
+        return _bar(label, server.current / limit, "", width, is_old=server.counters.is_old)
+    return Text("limit unknown: the diagnosis shows it, where it reads the server's host")
+
+
+def _left(server: ServerModel) -> str:
+    found = server.forecast.state.value
+    if found is None or found.median is None:
+        return ""
+    if found.is_over:
+        return "full"
+    latest = "later" if found.latest is None else duration(3600 * found.latest)
+    return f"full in {duration(3600 * found.median)} ({duration(3600 * (found.earliest or 0))} to {latest})"
+
+
+def _bar(label: str, share: float, left: str, width: int, *, is_old: bool) -> Text:
+    room = max(0, width - len(label) - len(left) - 2)
+    filled = min(room, round(room * share))
+    style = OLD if is_old else WRONG if share >= FULL else ""
+    return Text.assemble((f"{label} ", style), ("━" * filled, style), ("─" * (room - filled), OLD), (f" {left}", style))
+
+
+def _verdict(server: ServerModel, model: Model) -> Text:
+    if server.judged is None:
+        return Text(f"diagnosis: {neutral(model.diagnosis.state.error) or 'the first one is under way'}")
+    is_bad = server.judged.headline.startswith(("CRITICAL", "HIGH", "CRASHED"))
+    style = OLD if model.diagnosis.is_old else WRONG if is_bad else ""
+    return Text(neutral(server.judged.headline), style)
+
+
+def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
+    """Return how old each answer is, and then why the first of the old ones has no newer."""
+    line = Text()
+    for source in sources:
+        age = source.age()
+        said = "none yet" if age is None else f"{'OLD, ' * source.is_old}{age:.0f} s ago"
+        if source.state.doublings and source.interval:
+            said += f", every {source.interval:g} s"
+        said += ", by key l" if source.interval is None else ""
+        line.append(f"{source.name} {said}   ", OLD if source.is_old else "")
+    errors = (f"{one.name}: {one.state.error}" for one in sources if one.state.error)
+    return line.append(neutral(next(errors, "")), WORSE)
+
+
+def _title(server: ServerModel, view: View) -> Text:
+    listed = server.listing.state.value
+    hidden = listed is not None and server.listed is None
+    if listed is not None and listed.is_cut:
+        of = f"list {number(len(server.listed or ()))} of {count(server.current)}: cut at a size limit"
+    elif server.listed is None and (server.judged or hidden):
+        of = f"{'list not permitted to this account' if hidden else 'no list'}: sockets of the last diagnosis"
+    elif server.judged:
+        of = f"ghosts not judged: {why}" if (why := server.judged.not_matched) else server.judged.outcomes
+    else:
+        of = ""
+    old = " (OLD)" if server.listed is not None and server.listing.is_old else ""
+    typed = f"filter: {neutral(view.filter)}{'_' * view.typing}" if view.filter or view.typing else ""
+    title = f"{view.lists} {len(view.rows):,}{old}   order: {view.order}"
+    return Text("   ".join(filter(None, (title, typed, of))), HEAD)
+
+
+def _event(model: Model, view: View) -> Text:
+    if view.message:
+        return Text(neutral(view.message), HEAD)
+    if view.paused:
+        return Text("PAUSED: what is above is of that moment; p goes on", WORSE)
+    if not model.events:
+        return Text("")
+    at, text = model.events[-1]
+    return Text(f"{at:%H:%M:%S} {neutral(text)}", WORSE)

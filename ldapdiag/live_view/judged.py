@@ -1,0 +1,108 @@
+"""What the last diagnosis says, for the rows of a live view: by client of one server, and as a whole."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.report.headline import headline, outcomes
+from ldapdiag.report.verdicts import is_accepted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_SOCKETS = "no sockets of a server were read"
+LOOPBACK = frozenset({"127.0.0.1", "::1"})
+WRONG = ("ghosts", "severed", "stranded")
+
+
+@dataclass(frozen=True, slots=True)
+class BothEnds:
+    """The connections of one client, as the sockets of both ends show them. None: not judged."""
+
+    server_count: int
+    client_count: int | None
+    held: int | None
+    ghosts: int | None
+    severed: int | None
+    stranded: int | None
+
+    @property
+    def wrong(self) -> int:
+        """Return how many are known to be wrong."""
+        return sum(getattr(self, name) or 0 for name in WRONG)
+
+
+@dataclass(frozen=True, slots=True)
+class LastDiagnosis:
+    """The last diagnosis, as one server sees it."""
+
+    headline: str
+    outcomes: str
+    findings: Mapping[str, str]
+    """Titles by the id of the finding, the worst first; without those that are accepted."""
+    clients: Mapping[str, BothEnds]
+    taken_at: datetime | None = None
+    used: int | None = None
+    limit: int | None = None
+    limits_connections: bool = False
+    not_matched: str = ""
+    """Why the sockets of this report are not shown at this server; empty: they are."""
+
+
+def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | None) -> LastDiagnosis:
+    """Return what a report says of the server at an address and port; None: a local socket, where one server is."""
+    first = headline(report)
+    of_server, why = _of_server(report["directions"], report["servers"], endpoint)
+    names = {one["server"] for one in of_server} or {one["name"] for one in report["servers"]}
+    numbers = [one["numbers"] for one in report["servers"] if one["name"] in names and one["numbers"]]
+    own = numbers[0] if len(numbers) == 1 and why in {"", NO_SOCKETS} else {}
+    return LastDiagnosis(
+        headline=f"{first.label}  {first.text}",
+        outcomes=" · ".join(outcomes(report)),
+        findings={one["id"]: one["title"] for one in report["findings"] if not is_accepted(one)},
+        clients=_by_client(of_server),
+        taken_at=datetime.fromisoformat(report["taken_at"]),
+        used=own.get("descriptors_used"),
+        limit=own.get("descriptors_limit"),
+        limits_connections=bool(own.get("limits_connections")),
+        not_matched=why,
+    )
+
+
+def _of_server(
+    rows: list[dict[str, Any]], servers: list[dict[str, Any]], endpoint: tuple[str, int] | None
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the rows of one server, and why there are none where that is no zero."""
+    if not rows:
+        return [], NO_SOCKETS
+    if endpoint is None or endpoint[0] in LOOPBACK:
+        owners = {one["server"] for one in rows} if len(servers) == 1 else set()
+    else:
+        address = f"[{endpoint[0]}]" if ":" in endpoint[0] else endpoint[0]
+        at_address = [one for one in rows if one["endpoint"].rpartition(":")[0] == address]
+        at_port = [one for one in at_address if one["endpoint"] == f"{address}:{endpoint[1]}"]
+        owners = {one["server"] for one in at_port or at_address}
+    if len(owners) == 1 and None not in owners:
+        return [one for one in rows if one["server"] in owners], ""
+    return [], "the sockets that were read are not known to be this server's"
+
+
+def _by_client(rows: list[dict[str, Any]]) -> dict[str, BothEnds]:
+    """Return the sums over the endpoints of each client; one that is not judged leaves its sum unknown."""
+    grouped: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        grouped.setdefault(row["client"], []).append(row)
+    return {client: _sum(several) for client, several in grouped.items()}
+
+
+def _sum(rows: list[dict[str, Any]]) -> BothEnds:
+    is_judged = all(row["client_count"] is not None for row in rows)
+    sums = {name: sum(row[name] for row in rows) for name in (*WRONG, "held")}
+    return BothEnds(
+        server_count=sum(row["server_count"] or 0 for row in rows),
+        client_count=sum(row["client_count"] for row in rows) if is_judged else None,
+        # What is proven counts; a zero without the other end is no all-clear.
+        **{name: value if is_judged or value else None for name, value in sums.items()},
+    )

@@ -1,0 +1,227 @@
+"""One directory server in a live view: what its sources said, joined with the last diagnosis, as rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.load.forecast import InUse, LimitForecast, forecast
+from ldapdiag.analysis.load.readings import Reading
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.live_view.judged import judged
+from ldapdiag.live_view.rates import CountSeries, NumberSeries
+from ldapdiag.live_view.source import TimedSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from ldapdiag.evidence.monitor import MonitoredConnection
+    from ldapdiag.live_view.judged import BothEnds, LastDiagnosis
+    from ldapdiag.sources.live.ldap.watch import Look
+
+SOURCE = "cn=monitor"
+MOST_READINGS = 2_000
+"""Of a forecast; twice as many are thinned."""
+FORECAST_SECONDS = 30.0
+RESTARTED = "the server was restarted: rates begin anew"
+RECENT_SECONDS = 10.0
+"""Over which operations are counted."""
+NOT_LISTED = "not published"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRow:
+    """A client or an account. None: unknown, which is not zero."""
+
+    name: str
+    connections: int
+    per_second: float | None
+    """Over the last minute."""
+    since_start: float | None
+    has_grown: bool
+    others: tuple[str, ...]
+    """The accounts of a client, the clients of an account, the one with the most connections first."""
+    ends: BothEnds | None = None
+
+    @property
+    def wrong(self) -> int:
+        """Return how many connections are known to be wrong."""
+        return self.ends.wrong if self.ends else 0
+
+
+class ServerModel:
+    """What is known of one server. Read and updated by the thread of the screen alone."""
+
+    def __init__(
+        self,
+        label: str,
+        counters: TimedSource[Look],
+        listing: TimedSource[Look],
+        endpoint: Callable[[], tuple[str, int] | None],
+    ) -> None:
+        self.label = label
+        self.counters = counters
+        self.listing = listing
+        self.judged: LastDiagnosis | None = None
+        self.forecast: TimedSource[LimitForecast | None] = TimedSource(
+            "forecast", self.foresee, lambda: FORECAST_SECONDS, share=1.0
+        )
+        self.connections, self.operations = NumberSeries(), NumberSeries()
+        self.by_client, self.by_account = CountSeries(), CountSeries()
+        self.readings: list[Reading] = []
+        self._endpoint = endpoint
+        self._seen: dict[str, float] = {}
+        self._report: object = None
+        self._accounts: dict[str, Counter[str]] = {}
+        self._clients: dict[str, Counter[str]] = {}
+        self._errors: dict[str, str] = {}
+        self._begun: tuple[datetime | None, int | None] = (None, None)
+        self.started_at: datetime | None = None
+        self.version = 0
+        """Of the rows: it grows with each list and each diagnosis."""
+
+    @property
+    def listed(self) -> tuple[MonitoredConnection, ...] | None:
+        """Return the connections of the last list; None: there is none, or this account may not see it."""
+        look = self.listing.state.value
+        return look.monitor.connections if look else None
+
+    @property
+    def current(self) -> int | None:
+        """Return the present number of connections."""
+        look = self.counters.state.value
+        return look.monitor.current_connections if look else None
+
+    def update(self, report: Mapping[str, Any] | None) -> list[str]:
+        """Take what is new, and return what is worth an event."""
+        events = [*self._new_errors()]
+        states = (self.counters.state, self._take_counters), (self.listing.state, self._take_list)
+        # In the order of the answers: a counter that is less than in an earlier one shows a restart.
+        for state, take in sorted(states, key=lambda one: one[0].at):
+            if state.value is not None and state.at > self._seen.get(take.__name__, -1.0):
+                self._seen[take.__name__] = state.at
+                events += take(state.value, state.at)
+        if report is not None and report is not self._report:
+            self._report = report
+            self.version += 1
+            before, self.judged = self.judged, judged(report, self._endpoint())
+            if before is not None:
+                new = self.judged.findings.keys() - before.findings.keys()
+                events += [f"new finding: {self.judged.findings[one]}" for one in self.judged.findings if one in new]
+        return events
+
+    def foresee(self) -> LimitForecast | None:
+        """Return when the descriptors run out: asked in a thread of its own, as it takes a while."""
+        readings, found = tuple(self.readings), self.judged
+        if found is None or found.used is None or found.limit is None:
+            return None
+        return forecast(readings, found.limit, InUse(count=found.used, at=found.taken_at))
+
+    def clients(self) -> list[LiveRow]:
+        """Return the clients, those with something wrong first, then those with the most connections."""
+        ends = self.judged.clients if self.judged else {}
+        counts: Mapping[str, int] = self.by_client.now
+        if self.listed is None and not counts:
+            counts = {name: one.server_count for name, one in ends.items()}
+        names = dict.fromkeys((*self.by_client.names(), *counts, *(name for name in ends if ends[name].wrong)))
+        return _ordered(self._row(name, counts, self.by_client, self._accounts, ends.get(name)) for name in names)
+
+    def accounts(self) -> list[LiveRow]:
+        """Return the accounts, the one with the most connections first."""
+        counts = self.by_account.now
+        return _ordered(
+            self._row(name, counts, self.by_account, self._clients, None) for name in self.by_account.names()
+        )
+
+    def operations_per_second(self) -> float | None:
+        """Return the operations of the last seconds, without those of the view itself."""
+        rate = self.operations.per_second(RECENT_SECONDS)
+        return None if rate is None else max(0.0, rate)
+
+    def _row(
+        self,
+        name: str,
+        counts: Mapping[str, int],
+        series: CountSeries,
+        others: Mapping[str, Counter[str]],
+        ends: BothEnds | None,
+    ) -> LiveRow:
+        return LiveRow(
+            name=name,
+            connections=counts.get(name, 0),
+            per_second=series.per_second(name),
+            since_start=series.since_start(name),
+            has_grown=series.has_grown(name),
+            others=tuple(one for one, _ in others.get(name, Counter()).most_common()),
+            ends=ends,
+        )
+
+    def _take_counters(self, look: Look, at: float) -> list[str]:
+        events = self._restarted(look)
+        monitor = look.monitor
+        if monitor.current_connections is not None:
+            self.connections.add(at, monitor.current_connections)
+            self.readings.append(Reading(datetime.now(UTC), monitor.current_connections, SOURCE))
+            if len(self.readings) > 2 * MOST_READINGS:
+                self.readings = self.readings[::2]
+        if monitor.operations is not None:
+            self.operations.add(at, monitor.operations - look.requests)
+        return events
+
+    def _take_list(self, look: Look, at: float) -> list[str]:
+        events = self._restarted(look)
+        self.version += 1
+        listed = look.monitor.connections
+        if listed is None:
+            return events
+        self._accounts, self._clients = _grouped(listed)
+        if look.is_cut:  # an arbitrary part: differences between two such lists mean nothing
+            self.by_client, self.by_account = CountSeries(), CountSeries()
+        self.by_client.add(at, {name: accounts.total() for name, accounts in self._accounts.items()})
+        self.by_account.add(at, {name: clients.total() for name, clients in self._clients.items()})
+        return events
+
+    def _restarted(self, look: Look) -> list[str]:
+        """Begin the rates anew where the server has: by its time of start, or a counter that fell."""
+        (start, total), monitor = self._begun, look.monitor
+        new_start = monitor.started_at and start and abs((monitor.started_at - start).total_seconds()) > 1
+        fell = total is not None and monitor.total_connections is not None and monitor.total_connections < total
+        self._begun = monitor.started_at or start, monitor.total_connections or total
+        self.started_at = self._begun[0]
+        if not (new_start or fell):
+            return []
+        if not monitor.started_at:
+            self._begun = None, monitor.total_connections
+            self.started_at = None
+        self.connections, self.operations = NumberSeries(), NumberSeries()
+        self.by_client, self.by_account = CountSeries(), CountSeries()
+        self.readings.clear()
+        return [RESTARTED]
+
+    def _new_errors(self) -> list[str]:
+        events = []
+        for source in (self.counters, self.listing):
+            before, now = self._errors.get(source.name, ""), source.state.error
+            self._errors[source.name] = now
+            if now and now != before:
+                events.append(f"{source.name}: {now}")
+            elif before and not now:
+                events.append(f"{source.name}: answers again")
+        return events
+
+
+def _grouped(listed: Iterable[MonitoredConnection]) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
+    """Return the accounts of each client, and the clients of each account."""
+    accounts: dict[str, Counter[str]] = {}
+    clients: dict[str, Counter[str]] = {}
+    for one in listed:
+        client, account = one.client or NOT_LISTED, one.account or "anonymous"
+        accounts.setdefault(client, Counter())[account] += 1
+        clients.setdefault(account, Counter())[client] += 1
+    return accounts, clients
+
+
+def _ordered(rows: Iterable[LiveRow]) -> list[LiveRow]:
+    return sorted(rows, key=lambda row: (-row.wrong, -row.connections, row.name))

@@ -1,0 +1,88 @@
+"""The table of clients or accounts of a live view: the columns that have room, and the rows around the choice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from ldapdiag.live_view.view import Shown
+from ldapdiag.report.neutral import neutral
+from ldapdiag.wording import number, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.live_view.server import LiveRow
+    from ldapdiag.live_view.view import View
+
+    Column = tuple[str, int, Callable[[LiveRow], str]]
+
+UNKNOWN = "-"
+OLD, WORSE, WRONG, CHOSEN = "dim", "bold yellow", "bold red", "reverse"
+GROWN = "^ "
+WIDE = 76
+"""Columns from which a row has its rate since the start, and its accounts."""
+LEAST_NAME, LEAST_OTHERS = 15, 10
+COUNTS: tuple[Column, ...] = (
+    ("CONNS", 7, lambda row: number(row.connections)),
+    ("/MIN", 8, lambda row: minute_rate(row.per_second)),
+)
+SINCE_START: tuple[Column, ...] = (("/MIN ALL", 9, lambda row: minute_rate(row.since_start)),)
+BOTH_ENDS: tuple[Column, ...] = (
+    ("HELD", 6, lambda row: count(row.ends.held if row.ends else None)),
+    ("GHOSTS", 7, lambda row: count(row.ends.ghosts if row.ends else None)),
+    ("SEVERED", 8, lambda row: count(row.ends.severed if row.ends else None)),
+)
+
+
+def table(view: View, width: int, height: int) -> list[Text]:
+    """Return the head of the table, and as many rows as have room."""
+    of_clients, is_wide = view.lists is Shown.CLIENTS, width >= WIDE
+    columns = (*COUNTS, *(SINCE_START if is_wide else ()), *(BOTH_ENDS if of_clients else ()))
+    visible = max(1, height - 1)
+    view.offset = max(min(view.offset, view.cursor), view.cursor - visible + 1, 0)
+    rows = view.rows[view.offset : view.offset + visible]
+    room = max(LEAST_NAME, width - len(GROWN) - sum(wide for _, wide, _ in columns))
+    longest = max((cell_len(neutral(one.name)) for one in rows), default=0)
+    name = min(max(LEAST_NAME, longest + 1), room // 2 if is_wide and room > 2 * LEAST_NAME else room)
+    others = room - name - 2 if is_wide and room - name - 2 >= LEAST_OTHERS else 0
+    head = f"{'':{len(GROWN)}}{'CLIENT' if of_clients else 'ACCOUNT':{name}}"
+    head += "".join(f"{title:>{wide}}" for title, wide, _ in columns)
+    head += f"  {'ACCOUNTS' if of_clients else 'CLIENTS'}" if others else ""
+    lines = [Text(head, "underline")]
+    for place, row in enumerate(rows, view.offset):
+        style = WRONG if row.wrong else WORSE if row.has_grown else ""
+        text = set_cell_size(_row(row, columns, name, others), width)
+        lines.append(Text(text, f"{style} {CHOSEN}".strip() if place == view.cursor else style))
+    return lines
+
+
+def _row(row: LiveRow, columns: tuple[Column, ...], name: int, others: int) -> str:
+    text = (GROWN if row.has_grown else " " * len(GROWN)) + set_cell_size(neutral(row.name), name)
+    text += "".join(f"{cell(row):>{wide}}" for _, wide, cell in columns)
+    if not (others and row.others):
+        return text
+    more = f" +{len(row.others) - 1:,}" if len(row.others) > 1 else ""
+    first = _short(row.others[0])
+    return f"{text}  {set_cell_size(first, min(cell_len(first), others - len(more)))}{more}"
+
+
+def _short(name: str) -> str:
+    """Return the first value of a DN, or an address: a row has no room for all of it."""
+    first = name.partition(",")[0]
+    return neutral(first.partition("=")[2] or first)
+
+
+def count(value: int | None) -> str:
+    """Return a number that may be unknown."""
+    return UNKNOWN if value is None else number(value)
+
+
+def minute_rate(value: float | None) -> str:
+    """Return a rate for each minute with its sign."""
+    if value is None:
+        return UNKNOWN
+    minute = 60 * value
+    return "0" if abs(minute) < 0.05 else f"{'+' if minute > 0 else '-'}{rounded(abs(minute))}"

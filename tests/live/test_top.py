@@ -1,0 +1,139 @@
+"""ldapdiag top on a real terminal beside real servers: what the screen says, against what the sockets say."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from lab import boxes
+from lab.applications import OPEN
+from lab.host import wait_for
+from lab.multiplexer import Multiplexer
+
+RATE = 2
+"""Connections a second that the leak opens."""
+BOX_SECONDS = 2
+
+
+def number(text: str, before: str) -> int:
+    """Return the number that follows a word on the screen; -1 without one."""
+    found = re.search(rf"{before} ([\d,]+)", text)
+    return int(found[1].replace(",", "")) if found else -1
+
+
+def row(text: str, client: str) -> list[str]:
+    """Return the cells of a client's row."""
+    found = next((line for line in text.splitlines() if client in line and "ldap://" not in line), "")
+    return found.replace("^", " ").split()
+
+
+def ours(server, desk) -> set:
+    """Return the ends of the desk itself at the server."""
+    return {end for end in server.held() if end[0] == "10.77.9.2"}
+
+
+@pytest.mark.parametrize("family", ["389-ds", "openldap"])
+def test_numbers_against_the_truth(laboratory, topology, desk, start, tmp_path: Path, family: str) -> None:
+    server = laboratory.server(family, topology.ldap)
+    bind = ("-D", server.administrator, *desk.bind[2:])
+    held = start(topology.app2, "held", count=7, name="foo")
+    leak = start(topology.app1, "drip", rate=RATE)
+    command = desk.command("top", "ldap://ldap", "ssh://ldap", "ssh://app1", *bind, "--every", "10", "--apart", "1")
+    with Multiplexer(topology.desk, command, env=desk.environment, name=family) as screen:
+        screen.shows(lambda text: len(row(text, "10.77.2.2")) > 2, "no client", seconds=30)
+        begun = time.monotonic()
+        screen.shows(lambda text: row(text, "10.77.2.2")[2:3] not in ([], ["-"]), "no rate", seconds=60)
+        text = screen.shows(lambda text: time.monotonic() - begun > 40 and "OLD" not in text, "no time", seconds=60)
+        before = len(leak.truth().ends(OPEN))
+        (tmp_path / "screen.txt").write_text(text)
+        assert int(row(text, "10.77.3.2")[1]) == len(held.truth().ends(OPEN))
+        shown = int(row(text, "10.77.2.2")[1].replace(",", ""))
+        assert before - 25 * RATE <= shown <= before + RATE, text
+        assert abs(number(text, "connections") - 7 - before) <= 6 * RATE, text
+        rate = float(row(text, "10.77.2.2")[2].replace(",", ""))
+        assert 60 * RATE * 0.5 < rate < 60 * RATE * 1.7, text
+        assert row(text, "10.77.2.2")[5] == "0", text  # ghosts: judged at both ends, and none
+        assert row(text, "10.77.3.2")[5] == "-", text  # app2 was not read
+        leak.end()
+        _survives_a_hang(screen, server, topology)
+        screen.resize(60, 15)
+        text = screen.shows(lambda text: "/MIN" in text and "/MIN ALL" not in text, "no small screen")
+        assert all(len(line) <= 60 for line in text.splitlines()), text
+        screen.keys("q")
+        screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)
+        assert screen.processes() == []
+    wait_for(lambda: not ours(server, desk), "a connection of the desk is left", seconds=20)
+
+
+def _survives_a_hang(screen: Multiplexer, server, topology) -> None:
+    """Stop the server, let it go on, and restart it: the screen says each."""
+    topology.ldap.run(["kill", "-STOP", str(server.pid)])
+    screen.shows(lambda text: "counters OLD" in text, "the counters do not grow old", seconds=40)
+    screen.keys("?")
+    screen.shows(lambda text: "the next order" in text, "keys wait for the server", seconds=5)
+    screen.keys("Escape")
+    topology.ldap.run(["kill", "-CONT", str(server.pid)])
+    with suppress(ProcessLookupError):  # where nsenter has stopped with its child, and would never reap it
+        os.kill(server.process.pid, signal.SIGCONT)
+    screen.shows(lambda text: "counters OLD" not in text, "the counters stay old", seconds=60)
+    server.restart()
+    screen.shows(lambda text: "restarted" in text or number(text, "connections") in range(4), "no restart", seconds=60)
+
+
+@pytest.mark.parametrize("number_of", [signal.SIGHUP, signal.SIGKILL])
+def test_nothing_is_left_when_the_terminal_goes(laboratory, topology, desk, number_of: signal.Signals) -> None:
+    server = laboratory.server("openldap", topology.ldap)
+    bind = ("-D", server.administrator, *desk.bind[2:])
+    command = desk.command("top", "ldap://ldap", "ssh://ldap", *bind, "--every", "10", "--apart", "1")
+    with Multiplexer(topology.desk, command, env=desk.environment, name=number_of.name) as screen:
+        screen.shows(lambda text: number(text, "connections") >= 0, "no counters", seconds=30)
+        assert ours(server, desk)
+        processes = screen.processes()
+        assert processes
+        if number_of is signal.SIGKILL:
+            os.kill(screen.server, number_of)
+        else:
+            screen.run("kill-session")
+        wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in processes), "a process is left", seconds=20)
+    wait_for(lambda: not ours(server, desk), "a connection of the desk is left", seconds=20)
+    assert not topology.ldap.run("pgrep -f '[s]h -s' || true").strip()
+
+
+def test_ghosts_move_to_the_top(laboratory, topology, desk, start) -> None:
+    server = laboratory.server("389-ds", topology.ldap)
+    boxes.silent_drop(topology.fw, BOX_SECONDS)
+    start(topology.app2, "held", count=30, name="foo")
+    app = start(topology.app1, "leaking", count=6, rest=BOX_SECONDS + 1, rounds=2, live=2)
+    targets = ("ldap://ldap", "ssh://ldap", "ssh://app1", "ssh://fw")
+    command = desk.command("top", *targets, *desk.bind, "--every", "10", "--apart", "1")
+    with Multiplexer(topology.desk, command, env=desk.environment, name="ghosts") as screen:
+        wanted = len(app.truth().ends("unanswered") & server.held())
+        text = screen.shows(
+            lambda text: row(text, "10.77.2.2")[5:6] == [str(wanted)], f"not {wanted} ghosts", seconds=90
+        )
+        names = re.findall(r"10\.77\.[23]\.2", "\n".join(text.splitlines()[6:]))
+        assert names[0] == "10.77.2.2", text
+        screen.keys("Enter")
+        screen.shows(lambda text: f"{wanted} ghosts" in text and "no longer exist" in text, "not the client's page")
+        screen.keys("C-c")
+        screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)
+
+
+@pytest.mark.parametrize("family", ["389-ds", "openldap"])
+def test_on_the_server_itself_over_ldapi(laboratory, topology, desk, start, family: str) -> None:
+    laboratory.server(family, topology.ldap)
+    start(topology.app1, "held", count=5)
+    command = desk.command("top", "--every", "10", "--apart", "1")
+    with Multiplexer(topology.ldap, command, env=desk.environment | {"TERM": "dumb"}, name=f"local-{family}") as screen:
+        text = screen.shows(lambda text: row(text, "10.77.2.2")[1:2] == ["5"], "not five connections", seconds=60)
+        assert "ldapi://" in text
+        screen.shows(lambda text: re.search(r"diagnosis \d+ s ago", text), "no diagnosis")
+        assert row("\n".join(screen.lines), "10.77.2.2")[4:6] == ["-", "-"]  # the other end was not read
+        screen.keys("q")
+        screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)

@@ -1,0 +1,142 @@
+"""The screen: as many lines as the terminal has, none wider, nothing from a server that a terminal would obey."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from ldapdiag.errors import LdapdiagError
+from ldapdiag.live_view.drawing import draw
+from ldapdiag.live_view.view import KEYS, Shown, View
+from live_views import Stage, direction, look, monitored, report
+
+APP1, APP2 = "10.77.2.2", "10.77.3.2"
+NAMES = st.text(st.characters(exclude_categories=()), max_size=60)
+
+
+def screen(stage: Stage, view: View | None = None, width: int = 80, height: int = 24) -> str:
+    lines = draw(stage.model, view or View(), width, height)
+    assert len(lines) == height
+    assert max(cell_len(line.plain) for line in lines) <= width
+    return "\n".join(line.plain for line in lines)
+
+
+def incident() -> Stage:
+    stage = Stage()
+    stage.report = report(direction(APP1, ghosts=268, server_count=270), direction(APP2, client_count=None, held=0))
+    for step in range(8):
+        stage.holds(
+            monitored(260 + step, APP1, "uid=application_xyz,ou=services,dc=example,dc=com"),
+            monitored(40, APP2, "uid=application_foo,ou=services,dc=example,dc=com"),
+            total=1000 + step, operations=10_000 + 500 * step, threads=16,
+        )  # fmt: skip
+        stage.pass_seconds(9.9)
+    return stage
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 15), (120, 40), (20, 5), (1, 1)])
+@pytest.mark.parametrize("page", Shown)
+def test_it_fits(width: int, height: int, page: Shown) -> None:
+    stage, view = incident(), View(page=page, chosen=APP1)
+    screen(stage, view, width, height)
+
+
+def test_an_incident_at_80_columns() -> None:
+    lines = screen(incident()).splitlines()
+    assert lines[1].startswith("connections 307 +6.1/min (+6.1 all)   ops 50/s   busy - of 16")
+    assert lines[2].startswith("descriptors 335 of 1,000 ━")
+    assert lines[7].split() == ["^", APP1, "267", "+6.1", "+6.1", "2", "268", "0", "application_xyz"]
+    assert lines[8].split() == [APP2, "40", "0", "0", "-", "-", "-", "application_foo"]
+
+
+def test_an_old_source_says_its_age_and_why() -> None:
+    stage = incident()
+    stage.counters = LdapdiagError("no answer in 10 s")
+    stage.pass_seconds(7)
+    stage.pass_seconds(1)
+    text = screen(stage, width=120)
+    assert "counters OLD, 8 s ago" in text
+    assert "counters: no answer in 10 s" in text
+    stage.pass_seconds(100, ask=False)
+    assert "clients 2 (OLD)" in screen(stage, width=120)
+
+
+def test_no_answer_at_all_is_no_number() -> None:
+    stage = Stage()
+    stage.counters = stage.listing = stage.report = LdapdiagError("connection refused")
+    stage.pass_seconds(1)
+    text = screen(stage)
+    assert "connections - -/min" in text
+    assert "limit unknown" in text
+    assert "counters none yet" in text
+
+
+def test_a_hidden_and_a_cut_list_say_so() -> None:
+    stage = Stage()
+    stage.counters, stage.listing = look(current_connections=9), look(connections=None, current_connections=9)
+    stage.pass_seconds(1)
+    assert "list not permitted to this account" in screen(stage)
+    stage.holds(monitored(1204, APP1))
+    stage.cut(500)
+    stage.pass_seconds(1)
+    assert "list 500 of 1,204: cut at a size limit" in screen(stage)
+
+
+@given(NAMES, NAMES, NAMES, st.sampled_from([(80, 24), (60, 15), (31, 12)]))
+def test_no_text_of_a_server_reaches_the_terminal_as_it_is(
+    client: str, account: str, reason: str, size: tuple[int, int]
+) -> None:
+    stage = Stage()
+    stage.holds(monitored(2, client, account), monitored(1, APP2, reason))
+    stage.report = report(direction(client, ghosts=2), findings=[])
+    stage.pass_seconds(1)
+    stage.counters = LdapdiagError(reason)
+    stage.pass_seconds(1)
+    for view in (
+        View(),
+        View(page=Shown.ACCOUNTS, lists=Shown.ACCOUNTS),
+        View(page=Shown.ONE, chosen=client),
+        View(filter=reason),
+    ):
+        text = screen(stage, view, *size)
+        assert not [one for one in text if unicodedata.category(one) in {"Cc", "Cf", "Cs"} and one != "\n"]
+
+
+def test_a_paused_screen_stays_as_it_is_while_the_model_goes_on() -> None:
+    stage, view = incident(), View()
+    screen(stage, view)
+    view.press("p", "p", stage.model)
+    before = screen(stage, view).splitlines()
+    stage.holds(monitored(999, APP1))
+    stage.pass_seconds(10)
+    assert screen(stage, view).splitlines() == before
+    assert "PAUSED" in before[-2]
+    view.press("p", "p", stage.model)
+    assert " 999 " in screen(stage, view)
+
+
+def test_ten_thousand_clients_are_drawn_as_far_as_they_are_seen() -> None:
+    stage = Stage()
+    stage.holds(*(monitored(1, f"10.{one >> 8}.{one & 255}.1") for one in range(10_000)))
+    stage.pass_seconds(1)
+    view = View()
+    assert "clients 10,000" in screen(stage, view)
+    view.press("end", "", stage.model)
+    assert "10.9.99.1" in screen(stage, view)
+
+
+def test_the_help_has_every_key() -> None:
+    text = screen(Stage(), View(page=Shown.HELP), width=120, height=60)
+    assert all(does in text for _, does in KEYS)
+
+
+def test_one_client_shows_both_ends_and_its_connections() -> None:
+    text = screen(incident(), View(page=Shown.ONE, chosen=APP1), width=100)
+    assert "Last diagnosis: 268 ghosts, 270 at the server; 2 there, 2 held by both" in text
+    assert "267 connections" in text
+    text = screen(incident(), View(page=Shown.ONE, chosen=APP2), width=100)
+    assert "the client's sockets were not read" in text

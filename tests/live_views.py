@@ -1,0 +1,93 @@
+"""A live view without servers: sources by a clock that a test moves, and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from facts import monitor, monitored
+from ldapdiag.evidence.monitor import MonitoredConnection
+from ldapdiag.live_view.model import Model
+from ldapdiag.live_view.server import ServerModel
+from ldapdiag.live_view.source import TimedSource
+from ldapdiag.sources.live.ldap.watch import Look
+
+ENDPOINT = ("10.77.1.2", 389)
+BRAND = "389-Directory/2.3.1"
+
+
+def look(*, requests: int = 0, is_cut: bool = False, **counters: Any) -> Look:
+    """Return an answer of a server."""
+    return Look(monitor=monitor(**counters), seconds=0.001, requests=requests, brand=BRAND, is_cut=is_cut)
+
+
+def direction(client: str = "10.77.2.2", **numbers: Any) -> dict[str, Any]:
+    """Return a row of the directions of a report."""
+    known = {"client_count": 2, "client_hosts": ["app1"], "endpoint": "10.77.1.2:389", "held": 2, "live": 2}
+    wrong = {"ghosts": 0, "severed": 0, "stranded": 0}
+    return known | wrong | {"client": client, "server": "ldap", "server_count": 2} | numbers
+
+
+def report(*directions: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    """Return a report with what a live view reads of it."""
+    numbers = {"descriptors_used": 335, "descriptors_limit": 1000, "limits_connections": False}
+    numbers |= {"connections": 310, "idle_timeout_seconds": 0}
+    lists = ("findings", "verdicts", "disabled", "gaps", "passed_over", "evidence", "hosts", "plans", "series")
+    tool = {"arguments": "", "config": None, "scanner": "python", "version": "0"}
+    empty: dict[str, Any] = {name: [] for name in lists} | {
+        "shortfall": None,
+        "baseline": None,
+        "cluster": None,
+        "tool": tool,
+    }
+    servers = [{"name": "ldap", "numbers": numbers, "description": "389 Directory Server 2.3.1", "family": "389ds"}]
+    return empty | {"directions": [*directions], "servers": servers, "taken_at": "2026-11-20T09:00:00Z"} | parts
+
+
+class Stage:
+    """A live view of one server, whose answers and time a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.counters: Look | Exception = look(current_connections=0, total_connections=0, operations=0)
+        self.listing: Look | Exception = look(connections=(), current_connections=0)
+        self.report: dict[str, Any] | Exception = report()
+        clock = lambda: self.now  # noqa: E731  the time of all sources
+        counters = TimedSource("counters", lambda: said(self.counters), lambda: 2.0, clock=clock)
+        listing = TimedSource("list", lambda: said(self.listing), lambda: 10.0, clock=clock)
+        diagnosis = TimedSource("diagnosis", lambda: said(self.report), lambda: 60.0, clock=clock)
+        self.server = ServerModel("ldap://ds1", counters, listing, lambda: ENDPOINT)
+        self.model = Model([self.server], diagnosis)
+
+    def pass_seconds(self, seconds: float, *, ask: bool = True) -> None:
+        """Let time pass, and ask every source then."""
+        self.now += seconds
+        if ask:
+            for source in (self.server.counters, self.server.listing, self.model.diagnosis):
+                self.now += 0.001  # the answers come one by one
+                source.ask_once()
+        self.model.update()
+
+    def holds(self, *connections: tuple[MonitoredConnection, ...], total: int = 0, **counters: Any) -> None:
+        """Let the server hold these connections."""
+        every = tuple(one for some in connections for one in some)
+        shared = {"current_connections": len(every), "total_connections": total or len(every)} | counters
+        self.counters, self.listing = look(**shared), look(connections=every, **shared)
+
+    def cut(self, most: int) -> None:
+        """Let the server cut the list."""
+        assert isinstance(self.listing, Look)
+        connections = (self.listing.monitor.connections or ())[:most]
+        self.listing = replace(
+            self.listing, is_cut=True, monitor=replace(self.listing.monitor, connections=connections)
+        )
+
+
+def said(answer: Any) -> Any:
+    """Return an answer, or raise it."""
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+__all__ = ["Stage", "direction", "look", "monitored", "report"]
