@@ -81,7 +81,8 @@ def judge(
       disk-low-threshold; DSEE: nsslapd-disk-low-threshold).
     - high: less than 5 % free and less than 1 GiB; or less than 5 % of the inodes and fewer than 1,000.
     - medium: less than 10 % free and less than 10 GiB; or less than 10 % of the inodes and fewer than 10,000.
-    - high: full within 24 hours by the forecast; medium: within 7 days.
+    - high: full within 24 hours by the forecast; medium: within 7 days, or possibly within 24 hours (at the speed of
+      the last listings).
 
     One step lower where only logs of operations, errors or changes (audit) are on the volume.
 
@@ -123,13 +124,9 @@ def _of_volume(
     needed = rules.stops_below(storage.settings, server.version, volume.paths) if rules and storage.settings else 0
     short = shortages(space, percents, needed) if space else {}
     fill = filling(space, server.name, histories, needed) if space else LimitForecast(not_because=NO_RUNS)
-    soon = (
-        None
-        if fill.median is None
-        else next((one for one, most in zip(SOON, hours, strict=True) if fill.median < most), None)
-    )
+    soon = _soon(fill, hours)
     if space and (short or soon):
-        return _finding(volume, space, short, storage, server, (fill, soon))
+        return _finding(volume, space, short, storage, server, (fill, soon), hours[-1])
     if space is None or space.free_bytes is None or space.total_bytes is None:
         reason = f"the free space of {volume.name} is not in the evidence"
         return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
@@ -152,6 +149,14 @@ def _of_volume(
         *([clause(fill)] if fill.not_because != NO_RUNS else []),
     ]
     return Clear(subject=subject, reason="; ".join([f"{_free(space)} on {volume.name}{_inodes(space)}", *limits]))
+
+
+def _soon(fill: LimitForecast, hours: tuple[float, float]) -> Severity | None:
+    """Return how bad it is when the volume will be full, or perhaps will be."""
+    if fill.median is None or fill.earliest is None:
+        return None
+    level = next((one for one, most in zip(SOON, hours, strict=True) if fill.median < most), None)
+    return SOON[-1] if level is None and fill.earliest < hours[0] else level
 
 
 def _rules(server: Instance) -> StorageRules | None:
@@ -208,6 +213,7 @@ def _finding(
     storage: ServerStorage,
     server: Instance,
     forecast: tuple[LimitForecast, Severity | None],
+    medium_hours: float,
 ) -> Finding:
     fill, soon = forecast
     now = max(short.values(), default=None)
@@ -222,14 +228,15 @@ def _finding(
     stops = not inodes_alone and (space.free_bytes or 0) >= FULL_BYTES
     critical = "has less space left than the server needs by its settings" if stops else f"has no {what} left"
     state = critical if worst is Severity.CRITICAL else f"has little {what} left"
+    probable = fill.median is not None and fill.median < medium_hours
     if now is None or now < worst:
-        state = f"will be full {when(fill)} if nothing is removed"
+        state = f"{'will' if probable else 'may'} be full {when(fill)} if nothing is removed"
         left = _left(space)
     reserved = _reserved(space)
     return Finding(
         subject=f"{volume.mount_point} of {server.name}",
         severity=worst if volume.lasting_paths else LOWER[worst],
-        confidence=Confidence.CERTAIN if now is worst else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if now is worst else Confidence.LIKELY if probable else Confidence.POSSIBLE,
         title=f"The volume of the {volume.contents} of {server.name} {state}: {left} on {volume.name}",
         detail="\n".join(_sentences(volume, space, storage, server, fill)),
         observed={

@@ -18,7 +18,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.history import History, RecordedVolume
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.storage.settings import Role, StorageSetting
-from ldapdiag.finding import Clear, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.products import product_of
 from ldapdiag_checks.volume_full import judge
@@ -288,6 +288,14 @@ def test_full_within_a_day_is_high_and_within_a_week_medium() -> None:
     assert soon.observed["free_percent"] == 20
     assert severity(filled(*range(42, 19, -1), log=True)) is Severity.MEDIUM
     assert severity(filled(*(85 - one // 2 for one in range(120)))) is Severity.MEDIUM
+
+
+def test_what_fills_it_since_a_few_hours_is_a_possible_finding() -> None:
+    """It is full in 10 h at the speed of the last 13 h, and in years at that of the ten days before."""
+    verdict = filled(*(95 - at // 100 for at in range(240)), *(92 - 4 * at for at in range(1, 14)))
+    assert severity(verdict) is Severity.MEDIUM
+    assert verdict.confidence is Confidence.POSSIBLE
+    assert " may be full in 10 hours" in verdict.title
 
 
 def test_a_saw_tooth_is_clear_and_says_why_no_time_is_forecast() -> None:
