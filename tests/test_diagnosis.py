@@ -167,16 +167,19 @@ class TestABug:
 
     def test_that_does_not_end_crashes_the_check_of_another_package(self, monkeypatch) -> None:
         monkeypatch.setattr("ldapdiag.diagnosis.PATIENCE", 0.05)
+        monkeypatch.setattr("ldapdiag.diagnosis._stuck", {})
         end = Event()
 
         def waiting(kernel: KernelSettings) -> Iterator[Verdict]:
             end.wait(20)
             yield Clear(subject=kernel.origin.host, reason="late")
 
-        (crashed,) = verdicts_of(waiting, KERNELS[0])
+        (crashed, again) = verdicts_of(waiting, *KERNELS)
         end.set()
         assert isinstance(crashed, Crashed)
         assert "did not end within 0.05 s (package tests)" in crashed.reason
+        assert isinstance(again, Crashed)
+        assert "has not ended for an earlier subject" in again.reason
 
     def test_that_cancels_itself_crashes_the_check_of_another_package(self) -> None:
         def cancelled(_: KernelSettings) -> Iterator[Verdict]:
@@ -189,6 +192,7 @@ class TestABug:
 
     def test_that_yields_without_end_is_given_up(self, monkeypatch) -> None:
         monkeypatch.setattr("ldapdiag.diagnosis.PATIENCE", 0.05)
+        monkeypatch.setattr("ldapdiag.diagnosis._stuck", {})
         ended = Event()
 
         def endless(kernel: KernelSettings) -> Iterator[Verdict]:

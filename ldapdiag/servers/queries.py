@@ -103,19 +103,18 @@ ASKED = FOLDERS | {Family.DSEE: "ds389", Family.OPENDJ: "opends", Family.PING: "
 
 def queries_of(family: Family) -> tuple[Query, ...]:
     """Return what a server of this family is asked beside its root DSE; nothing, where its folder has no queries."""
-    found: tuple[Query, ...] = _table(ASKED[family], "QUERIES") or ()
-    return found
+    module = _module(ASKED[family])
+    return module.QUERIES if module else ()
 
 
 def live_queries_of(family: Family) -> LiveQueries | None:
     """Return what a live view asks a server of this family; None: it is not known what that costs there."""
-    found: LiveQueries | None = _table(FOLDERS[family], "LIVE") if family in FOLDERS else None
-    return found
+    return getattr(_module(FOLDERS[family]), "LIVE", None) if family in FOLDERS else None
 
 
-def _table(folder: str, name: str) -> Any:  # noqa: ANN401  of the module with the queries of a product
-    module = f"{__package__}.{folder}.queries"
-    return getattr(import_module(module), name, None) if find_spec(module) else None
+def _module(folder: str) -> Any:  # noqa: ANN401  the module with the queries of a product, or None
+    name = f"{__package__}.{folder}.queries"
+    return import_module(name) if find_spec(name) else None
 
 
 CONTEXTS = {"monitorContext": "cn=Monitor", "configContext": "cn=config", "subschemaSubentry": "cn=Subschema"}
