@@ -49,6 +49,11 @@ def address_of(host: str = "ds1", *ports: int, **others: Any) -> ServerAddress:
     return ServerAddress(name=host, host=host, ports=ports or (389,), **others)
 
 
+def slapd_of(host: str) -> ServerAddress:
+    """Return the address of the only slapd of a host, whose evidence shows the local socket of the laboratory's."""
+    return address_of(host, socket="ldapi:///")
+
+
 def at(seconds: float) -> Span:
     """Return a moment, so many seconds after the start of the story."""
     moment = START + timedelta(seconds=seconds)

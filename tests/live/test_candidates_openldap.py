@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import examples
-from facts import address_of
+from facts import slapd_of
 from lab.directory_servers import PASSWORD, SUFFIX, account
 from lab.filter_trace import Part, Traced, traced
 from lab.host import Host, wait_for
@@ -192,7 +192,7 @@ def test_the_remedy_gives_every_assertion_its_list(slapd, drawing) -> None:
     changes = tuple(dict.fromkeys(leaf.change for leaf in before if leaf.change))
     assert changes
     remedy = add_indexes(
-        IndexPlace(address_of("localhost"), database.backend, database.configuration, database.schema), changes
+        IndexPlace(slapd_of("localhost"), database.backend, database.configuration, database.schema), changes
     )
     paste(slapd.server.host, remedy.text)
     for asked in slapd.compared(filters, SUFFIX, "sub"):
@@ -205,7 +205,7 @@ def test_the_remedy_gives_every_assertion_its_list(slapd, drawing) -> None:
 def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
     database = slapd.database()
     changes = (Change("departmentNumber", "eq"), Change("departmentNumber", "pres"), Change("cn", "approx"))
-    place = IndexPlace(address_of("localhost"), database.backend, database.configuration, database.schema)
+    place = IndexPlace(slapd_of("localhost"), database.backend, database.configuration, database.schema)
     slapd.server.modify(add_indexes_ldif(place, changes))
     wait_for(lambda: not slapd.server.is_building(), "the build does not end", seconds=60)
     added = slapd.database()
@@ -215,9 +215,7 @@ def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
     assert not any(one.leaves[0].change for one in forecasts[:3])
     paste(
         slapd.server.host,
-        drop_indexes(
-            IndexPlace(address_of("localhost"), added.backend, added.configuration, added.schema), changes
-        ).text,
+        drop_indexes(IndexPlace(slapd_of("localhost"), added.backend, added.configuration, added.schema), changes).text,
     )
     dropped = slapd.database()
     assert "departmentNumber" not in lines_of(dropped)
@@ -228,7 +226,7 @@ def test_an_index_is_built_anew_while_searches_find_everything(slapd) -> None:
     database = slapd.database()
     attribute = next(one.attribute for one in database.backend.definitions if "eq" in one.types)
     remedy = build_indexes(
-        IndexPlace(address_of("localhost"), database.backend, database.configuration, database.schema), [attribute]
+        IndexPlace(slapd_of("localhost"), database.backend, database.configuration, database.schema), [attribute]
     )
     paste(slapd.server.host, remedy.text)
     assert lines_of(slapd.database()) == lines_of(database)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from facts import address_of
+from facts import address_of, slapd_of
 from lab import boxes
 from lab.terminal import paste
 from ldapdiag.evidence.family import Family
@@ -67,7 +67,7 @@ def test_slapd_closes_ghosts_between_the_two_times_of_its_enforcement(laboratory
     enforcement = product.idle_enforcement.at(VERSIONS[Family.OPENLDAP])
     server = laboratory.slapd(topology.ldap)
     active = ghosts(server)
-    paste(topology.ldap, product.remedies.set_idle_timeout(LDAP, TIMEOUT, 0).text)
+    paste(topology.ldap, product.remedies.set_idle_timeout(slapd_of("ldap"), TIMEOUT, 0).text)
 
     went = lifetimes(server, active, seconds=20).values()
     assert len(went) == COUNT
@@ -107,7 +107,8 @@ def test_389_closes_ghosts_as_soon_as_it_may_while_others_are_active(laboratory,
 def test_keepalive_closes_ghosts_after_its_probes(laboratory, topology, ghosts, family) -> None:
     """By the kernel for slapd, by its own setting for 389-ds, which leaves the probes' interval to the kernel."""
     server = laboratory.slapd(topology.ldap) if family is Family.OPENLDAP else laboratory.ds389(topology.ldap)
-    remedy = product_of(family).remedies.set_keepalive(LDAP, KEEPALIVE, version=VERSIONS[family])
+    address = slapd_of("ldap") if family is Family.OPENLDAP else LDAP
+    remedy = product_of(family).remedies.set_keepalive(address, KEEPALIVE, version=VERSIONS[family])
     paste(topology.ldap, remedy.text)
     interval = KEEPALIVE if family is Family.OPENLDAP else 1
     topology.ldap.sysctl(net__ipv4__tcp_keepalive_intvl=interval)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facts import address_of
+from facts import slapd_of
 from lab.directory_servers import PASSWORD, SUFFIX, account
 from lab.host import Host
 from lab.terminal import paste
@@ -43,9 +43,7 @@ def test_a_range_becomes_a_list_and_a_range_again(laboratory) -> None:
         server = laboratory.slapd(host, database=DATABASE, entries="\n".join(people()), monitor=False)
         configured = host.run(["slapcat", "-n0", "-F", "/etc/ldap/slapd.d"])
         (read,) = [one for one in facts_of(configured) if isinstance(one, IndexConfiguration)]
-        remedy = raise_scan_limit(
-            address_of("ldap"), read.backends[0], parse("(description=odd)"), MATCHING, standard()
-        )
+        remedy = raise_scan_limit(slapd_of("ldap"), read.backends[0], parse("(description=odd)"), MATCHING, standard())
         assert found(server)[0] == REFUSED
         paste(host, remedy.text)
         assert found(server) == (0, MATCHING)
@@ -61,9 +59,7 @@ def test_slapd_stays_stopped_when_the_index_is_incomplete(laboratory) -> None:
         server = laboratory.slapd(host, database=DATABASE, monitor=False)
         configured = host.run(["slapcat", "-n0", "-F", "/etc/ldap/slapd.d"])
         (read,) = [one for one in facts_of(configured) if isinstance(one, IndexConfiguration)]
-        remedy = raise_scan_limit(
-            address_of("ldap"), read.backends[0], parse("(description=odd)"), MATCHING, standard()
-        )
+        remedy = raise_scan_limit(slapd_of("ldap"), read.backends[0], parse("(description=odd)"), MATCHING, standard())
         host.run("printf '#!/bin/sh\\nexit 3\\n' > /run/bin/slapindex; chmod 755 /run/bin/slapindex")
         with pytest.raises(AssertionError, match="the index is incomplete, so slapd is not started"):
             paste(host, remedy.text)

@@ -16,7 +16,7 @@ import pytest
 
 import examples
 from command import ldapdiag
-from facts import address_of
+from facts import slapd_of
 from lab.directory_servers import SUFFIX
 from lab.host import Host, wait_for
 from lab.searching_client import LOST, Lane, searching
@@ -94,7 +94,7 @@ def configuration(server: Server, count: int | None = None) -> IndexConfiguratio
 def remedies(server: Server, act=add_indexes, changes=CHANGES, count: int | None = None):
     """Return the remedy of each database."""
     read = configuration(server, count)
-    return [act(IndexPlace(address_of("ldap"), one, read, SCHEMA), changes) for one in read.backends]
+    return [act(IndexPlace(slapd_of("ldap"), one, read, SCHEMA), changes) for one in read.backends]
 
 
 def lines(server: Server) -> list[set[str]]:
@@ -210,7 +210,7 @@ def test_what_cannot_be_seen_is_not_begun(laboratory, host) -> None:
     server = start(laboratory, host, monitor=False, count=50)
     before, read = lines(server), replace(configuration(server), monitored=None)
     with pytest.raises(AssertionError, match=r"builds cannot be seen\r\nFAILED: .*\r\nState: nothing is changed"):
-        paste(host, add_indexes(IndexPlace(address_of("ldap"), read.backends[0], read, SCHEMA), CHANGES).text)
+        paste(host, add_indexes(IndexPlace(slapd_of("ldap"), read.backends[0], read, SCHEMA), CHANGES).text)
     assert lines(server) == before
 
 

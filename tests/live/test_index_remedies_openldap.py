@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from facts import address_of
+from facts import slapd_of
 from lab.directory_servers import SLAPD_FILE, SUFFIX
 from lab.host import Host
 from lab.searching_client import LOST, Lane, searching
@@ -52,7 +52,7 @@ def configured(server):
 
 def advice(server, act=add_indexes, changes=CHANGES):
     backend, told = configured(server)
-    return act(IndexPlace(address_of("ldap"), backend, told, SCHEMA), changes)
+    return act(IndexPlace(slapd_of("ldap"), backend, told, SCHEMA), changes)
 
 
 def edit(server, text):
@@ -119,7 +119,7 @@ def test_a_cn_config_that_a_restart_reverts_is_not_changed(slapd):
     assert read.file == "slapd.conf"
     unknown = replace(read, file="")
     (backend,) = [one for one in unknown.backends if SUFFIX in one.suffixes]
-    said = refused(slapd, add_indexes(IndexPlace(address_of("ldap"), backend, unknown, SCHEMA), CHANGES).text)
+    said = refused(slapd, add_indexes(IndexPlace(slapd_of("ldap"), backend, unknown, SCHEMA), CHANGES).text)
     assert "so a change of cn=config is lost then: edit slapd.conf" in said
 
 
@@ -189,6 +189,6 @@ def test_what_is_dropped_must_be_gone_first(slapd):
 def test_an_index_is_built_again_without_an_edit(slapd):
     first = slapd.pid
     backend, told = configured(slapd)
-    paste(slapd.host, build_indexes(IndexPlace(address_of("ldap"), backend, told, SCHEMA), ["cn"]).text)
+    paste(slapd.host, build_indexes(IndexPlace(slapd_of("ldap"), backend, told, SCHEMA), ["cn"]).text)
     assert slapd.pid != first
     assert slapd.search(SUFFIX, "(cn=person 5)", "1.1").count("dn: ") == 1

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from facts import address_of
+from facts import address_of, slapd_of
 from ldapdiag.evidence.family import Family, identify
 from ldapdiag.servers.commands.ldap_tools import as_manager, modify
 from ldapdiag.servers.hosts.closing_remedies import close_ghosts
@@ -17,7 +17,7 @@ from ldapdiag.servers.products import product_of
 DS389 = product_of(Family.DS389)
 OPENLDAP = product_of(Family.OPENLDAP)
 HOST = "localhost"
-SERVER = address_of(HOST)
+SERVER, SLAPD = address_of(HOST), slapd_of(HOST)
 PASSWORD = "password"  # noqa: S105  of servers that live for one test run
 MANAGER = "cn=Directory Manager"
 SOMEBODY = "cn=somebody,dc=example,dc=com"
@@ -172,7 +172,7 @@ class TestWhatWeSayOf389:
 
 class TestOnOpenldap:
     def test_a_bind_in_the_clear_is_refused_and_ldapi_is_not(self, slapd):
-        remedy = OPENLDAP.remedies.require_secure_binds(SERVER)
+        remedy = OPENLDAP.remedies.require_secure_binds(SLAPD)
         bind = f"ldapwhoami -x -H ldap://localhost -D cn=admin,dc=example,dc=com -w {PASSWORD} 2>&1 || true"
         assert "dn:cn=admin" in slapd.run(bind)
         slapd.paste(remedy.text)
@@ -183,7 +183,7 @@ class TestOnOpenldap:
         assert "simple_bind=0" in slapd.paste(remedy.verify)
 
     def test_the_idle_timeout_closes_open_connections_too(self, slapd):
-        remedy = OPENLDAP.remedies.set_idle_timeout(SERVER, 2, None)
+        remedy = OPENLDAP.remedies.set_idle_timeout(SLAPD, 2, None)
         anybody, root = slapd.connect(), slapd.connect("cn=admin,dc=example,dc=com")
         slapd.paste(remedy.text)
         assert value_of("olcIdleTimeout", slapd.paste(remedy.verify)) == "2"
@@ -193,7 +193,7 @@ class TestOnOpenldap:
         assert value_of("olcIdleTimeout", slapd.paste(remedy.verify)) == "0"
 
     def test_threads_hold_at_once(self, slapd):
-        remedy = OPENLDAP.remedies.raise_threads(SERVER, None, 24)
+        remedy = OPENLDAP.remedies.raise_threads(SLAPD, None, 24)
         asked = "ldapsearch -LLL -x -H ldap://localhost -b cn=Max,cn=Threads,cn=Monitor -s base monitoredInfo"
         slapd.paste(remedy.text)
         assert value_of("monitoredInfo", slapd.run(asked)) == "24"
@@ -201,7 +201,7 @@ class TestOnOpenldap:
         assert value_of("monitoredInfo", slapd.run(asked)) == "16"
 
     def test_keepalive_is_the_kernels(self, slapd):
-        remedy = OPENLDAP.remedies.set_keepalive(SERVER, 40)
+        remedy = OPENLDAP.remedies.set_keepalive(SLAPD, 40)
         assert timer_of(slapd, slapd.connect()) > 7000
         slapd.paste(remedy.text)
         assert timer_of(slapd, slapd.connect()) <= 40
@@ -209,14 +209,14 @@ class TestOnOpenldap:
         assert timer_of(slapd, slapd.connect()) > 7000
 
     def test_the_backlog_is_as_compiled(self, slapd):
-        remedy = OPENLDAP.remedies.raise_backlog(SERVER, 2048, 8192)
+        remedy = OPENLDAP.remedies.raise_backlog(SLAPD, 2048, 8192)
         slapd.run("sysctl -qw net.core.somaxconn=512")
         slapd.paste(remedy.text)
         assert re.search(r"LISTEN\s+0\s+(1024|2048)\s", slapd.paste(remedy.verify))
         slapd.paste(remedy.undo)
 
     def test_descriptors_are_raised_for_the_process(self, slapd):
-        remedy = OPENLDAP.remedies.raise_descriptor_limit(SERVER, None, 2222)
+        remedy = OPENLDAP.remedies.raise_descriptor_limit(SLAPD, None, 2222)
         slapd.paste(remedy.text)
         assert re.search(r"Max open files +2222 +2222", slapd.paste(remedy.verify))
         slapd.paste(remedy.undo)
