@@ -7,7 +7,16 @@ import shlex
 import sys
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from urllib.parse import unquote, urlsplit
+
+from ldapdiag.errors import UsageError
+
+
+def require(library: str, what: str, extra: str) -> None:
+    """Raise UsageError where a library of an extra is not installed; `what` needs it."""
+    if find_spec(library) is None:
+        raise UsageError(f"{what} needs {library}, which is not installed: {install_command(extra)}")
 
 
 def install_command(extra: str = "") -> str:

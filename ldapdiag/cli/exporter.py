@@ -6,7 +6,7 @@ import signal
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output
 from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption, NoAccountsOption
-from ldapdiag.cli.judging import report_of, run_diagnosis
+from ldapdiag.cli.judging import collected_again
 from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.option_groups import command
@@ -23,13 +23,13 @@ from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from wsgiref.simple_server import WSGIServer
 
     from ldapdiag.exporter.collections import Collections
     from ldapdiag.exporter.web_configuration import WebConfiguration
 
 HIGHEST_PORT = 65535
+NOTHING = "nothing was collected; what is served is the collection before, with its time"
 
 ListenOption = Annotated[
     str,
@@ -101,7 +101,8 @@ def exporter(  # noqa: PLR0913  option by option
     require_library("ldapdiag exporter")
     stop = Event()
     asked = Judging(Output(), Detail(), Gate(), collecting, quiet=True)
-    collect = partial(_collect, evidence or [], asked, frozenset(ldap_port or ()), stop)
+    ports = {"ldap_ports": frozenset(ldap_port or ())}
+    collect = partial(collected_again, evidence or [], asked, stop, ports, NOTHING)
     collections = Collections(collect, print_error, with_accounts=not no_accounts)
     configuration = read(web_config)
     server = _listening(listen, collections, configuration)
@@ -136,14 +137,3 @@ def _address(listen: str) -> tuple[str, int]:
     if not (host and port.isascii() and port.isdigit() and int(port) <= HIGHEST_PORT):
         raise UsageError(f"--listen {listen}: write ADDRESS:PORT, as in 127.0.0.1:9942 or [::]:9942")
     return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def _collect(evidence: list[str], asked: Judging, ports: frozenset[int], stop: Event) -> Mapping[str, Any]:
-    """Collect and judge once. Raises UsageError where there is no evidence."""
-    from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
-
-    try:
-        diagnosis = run_diagnosis(evidence, asked, installed_checks, stop, collecting={"ldap_ports": ports})
-    except typer.Exit as nothing:
-        raise UsageError("nothing was collected; what is served is the collection before, with its time") from nothing
-    return report_of(diagnosis)()

@@ -15,6 +15,7 @@ from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.cli.site_options import today
 from ldapdiag.cli.times import asked_period
+from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.report_kind import ReportKind
 
@@ -108,6 +109,22 @@ def report_of(diagnosis: Diagnosis) -> Callable[[], Mapping[str, Any]]:
     from ldapdiag.report import as_json  # noqa: PLC0415  import late: --help must be quick
 
     return cache(lambda: as_json.document(diagnosis, datetime.now(UTC)))
+
+
+def collected_again(
+    evidence: list[str], asked: Judging, stop: Event, collecting: Mapping[str, Any], nothing: str
+) -> Mapping[str, Any]:
+    """Diagnose once, for what does so by a timer, and return the report. Raises UsageError without evidence.
+
+    `nothing`: what to say then.
+    """
+    from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
+
+    try:
+        diagnosis = run_diagnosis(evidence, asked, installed_checks, stop, collecting=collecting)
+    except typer.Exit as error:
+        raise UsageError(nothing) from error
+    return report_of(diagnosis)()
 
 
 def deliver_report(

@@ -10,7 +10,6 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +21,7 @@ from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output, write_files
 from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption
 from ldapdiag.cli.exporter import EveryOption
-from ldapdiag.cli.judging import report_of, run_diagnosis
+from ldapdiag.cli.judging import collected_again
 from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.option_groups import command
@@ -109,10 +108,9 @@ def top(
 def _require_terminal() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("top needs a terminal; ldapdiag diagnose prints the same once")
-    if find_spec("textual") is None:
-        from ldapdiag.extras import install_command  # noqa: PLC0415  import late
+    from ldapdiag.extras import require  # noqa: PLC0415  import late: --help must be quick
 
-        raise UsageError(f"ldapdiag top needs textual, which is not installed: {install_command('top')}")
+    require("textual", "ldapdiag top", "top")
 
 
 def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) -> list[Watch]:
@@ -163,13 +161,9 @@ def _model(watches: Sequence[Watch], view: View, diagnose: Callable[[], Mapping[
 
 def _diagnose(evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event) -> Mapping[str, Any]:
     """Collect and judge once. Raises LdapdiagError."""
-    from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
-
     collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
     try:
-        return report_of(run_diagnosis(evidence, asked, installed_checks, stop, collecting=collecting))()
-    except typer.Exit as error:
-        raise LdapdiagError("no target answered") from error
+        return collected_again(evidence, asked, stop, collecting, "no target answered")
     finally:
         gc.collect()  # the program postpones it, for runs of seconds: here 0.3 MB of each diagnosis would stay
 

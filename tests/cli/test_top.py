@@ -31,7 +31,7 @@ def test_what_it_cannot_watch(evidence: list[str], reason: str, monkeypatch) -> 
 
 
 def test_without_textual_it_says_how_to_install_it(monkeypatch) -> None:
-    monkeypatch.setattr(top, "find_spec", lambda _: None)
+    monkeypatch.setattr("ldapdiag.extras.find_spec", lambda _: None)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError, match=r"ldapdiag\[top\]|\[top\]"):

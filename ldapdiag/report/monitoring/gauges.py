@@ -122,11 +122,8 @@ def _headroom(report: Mapping[str, Any]) -> Iterator[Row]:
     for one in report["series"]:
         if one["name"] != "connections":
             continue
-        if (
-            one["limit"] is not None
-            and (one["values"][-1:] or [None])[0] is not None
-            and one["values"][-1] >= one["limit"]
-        ):
+        last = one["values"][-1] if one["values"] else None
+        if last is not None and one["limit"] is not None and last >= one["limit"]:
             yield (one["server"],), 0.0
         elif one["forecast"] and one["forecast"]["hours_left"] is not None:
             yield (one["server"],), one["forecast"]["hours_left"] * HOUR

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from ldapdiag.baseline.changes import GROWN
 from ldapdiag.finding import Severity
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, severity_of
@@ -16,7 +17,6 @@ from ldapdiag.report.verdicts import acceptance_of, is_accepted, severity_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NEW = frozenset({"new", "worse"})
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 """Elements of test cases that have not passed, and the attribute that counts them."""
 LONGEST = 20_000
@@ -61,7 +61,7 @@ def _case(suite: Element, check: str, server: str | None, subject: str | None) -
 
 def _fails(finding: Mapping[str, Any], fail_on: Severity, *, only_new: bool) -> bool:
     counts = severity_of(finding) >= fail_on and not is_accepted(finding)
-    return counts and (not only_new or finding["change"] in NEW or bool(finding["acceptance"]))
+    return counts and (not only_new or finding["change"] in GROWN or bool(finding["acceptance"]))
 
 
 def _text(text: str) -> str:

@@ -49,13 +49,9 @@ def _why_unknown(report: Mapping[str, Any]) -> str:
         return f"crashed: {', '.join(crashed)}"
     if not report["servers"]:
         return "no directory server is in the evidence"
-    named = set(shlex.split(report["tool"]["arguments"]))
-    unread = [
-        one
-        for one in report["gaps"]
-        if one["target"].removesuffix(":") in {*named, *(each.removesuffix(":") for each in named)}
-    ]
-    return f"{unread[0]['target']} was not read: {unread[0]['reason']}" if unread else ""
+    named = {word.removesuffix(":") for word in shlex.split(report["tool"]["arguments"])}
+    unread = next((one for one in report["gaps"] if one["target"].removesuffix(":") in named), None)
+    return f"{unread['target']} was not read: {unread['reason']}" if unread else ""
 
 
 def render(report: Mapping[str, Any]) -> str:

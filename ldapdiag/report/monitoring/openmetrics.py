@@ -5,11 +5,9 @@ All are gauges, so that the same text is in the format that Prometheus read befo
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.errors import UsageError
-from ldapdiag.extras import install_command
+from ldapdiag.extras import require
 from ldapdiag.report.monitoring.gauges import ACCOUNTS, GAUGES
 
 if TYPE_CHECKING:
@@ -44,8 +42,7 @@ class DiagnosisCollector:
 
 def require_library(what: str) -> None:
     """Raise UsageError where prometheus_client is not installed."""
-    if find_spec("prometheus_client") is None:
-        raise UsageError(f"{what} needs prometheus_client, which is not installed: {install_command('monitoring')}")
+    require("prometheus_client", what, "monitoring")
 
 
 def render(report: Mapping[str, Any], *, with_accounts: bool = True) -> str:

@@ -119,7 +119,7 @@ def test_accounts_are_left_out_where_asked() -> None:
 
 
 def test_without_the_library_nothing_is_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ldapdiag.report.monitoring.openmetrics.find_spec", lambda _: None)
+    monkeypatch.setattr("ldapdiag.extras.find_spec", lambda _: None)
     ran = ldapdiag("diagnose", tmp_path / "none", "-o", tmp_path / "report.json", "-o", tmp_path / "ldapdiag.prom")
     assert ran.code == 2
     assert ["needs prometheus_client" in one for one in ran.complaints] == [True]
