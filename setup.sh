@@ -111,7 +111,7 @@ if [ "${1:-}" = check-native ]; then
         elif ! have_crates native/fuzz/Cargo.toml; then
             not_here "the crates of native/fuzz are out of reach (see .venv/crates.log)" fuzzed
         else
-            sh native/fuzz/run.sh 60
+            sh native/fuzz/run.sh -max_total_time=60
         fi
     fi
     exit 0

@@ -26,6 +26,7 @@ from experiments import (
     mutants,
     needed_indexes,
     nights,
+    reader_fuzzing,
     side_by_side,
 )
 from experiments.notebook import AS_EXPECTED, go_on
@@ -50,6 +51,7 @@ EXPERIMENTS = {
         first_action.EXPERIMENT,
         mutants.EXPERIMENT,
         nights.EXPERIMENT,
+        reader_fuzzing.EXPERIMENT,
         side_by_side.EXPERIMENT,
     )
 }

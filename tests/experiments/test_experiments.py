@@ -26,6 +26,7 @@ NAMES = (
     "index-life",
     "needed-indexes",
     "nights",
+    "reader-fuzzing",
     "side-by-side",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")

@@ -1,0 +1,184 @@
+"""Ten million mutated inputs for every reader of evidence: nothing raises, each line counts once, time is bounded.
+
+Seeds are the captures and the vectors. What was read in a way not seen before is kept (.experiments/corpus), and
+mutated in later steps. An input that breaks a promise is kept in .experiments/found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import resource
+import time
+from functools import partial
+from io import BytesIO
+from random import Random
+from typing import TYPE_CHECKING
+
+from experiments.notebook import AS_EXPECTED, HOUSE, NOTES, Experiment
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.sources.captures.find import within
+from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.recognition.log_discovery import log_dialect
+from ldapdiag.sources.recognition.reading import read
+from log.scanners import merged
+from log.vectors import HINTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+STEPS, INPUTS, FEW = 500, 20_000, 300
+LONGEST_SEED, LONGEST = 6_000, 60_000
+PATIENCE = 5
+"""Seconds of processor time for one input."""
+MOST_MEMORY = 1 << 30
+"""Bytes of the process at most, in all its life."""
+SIGNATURES = 400
+"""Kept inputs of one format."""
+COUNTS = ("lines", "misread", "passed_over", "internal")
+SEEDS = ("tests/captures", "tests/vectors", "examples")
+NUMBER = re.compile(rb"\d+")
+ODD = (
+    *(b"0", b"-1", b"65536", b"4294967296", b"9223372036854775808", b"1e308", b"NaN", b"9" * 400, b"0x7f"),
+    *(b"\0", b"\x1b]52;c;aGk=\x07", b"\xff\xfe", b"\xc2\x85", b"\xe2\x80\xa8", b"\r", b"\t", b" ", b"\n\n"),
+    *(
+        b"\\",
+        b'"',
+        b"{",
+        b"[" * 300,
+        b"}",
+        b"(" * 300,
+        b"<",
+        b"=",
+        b":",
+        b"::",
+        b",",
+        b"%00",
+        b"../",
+        b"dn: ",
+        b"dn:: /w==",
+        b"-",
+    ),
+)
+
+
+def seeds() -> list[tuple[str, bytes]]:
+    """Return the names and the first bytes of what the repository has of evidence."""
+    files = sorted(file for folder in SEEDS for file in (HOUSE / folder).rglob("*") if file.is_file())
+    read_ones = ((file.name, file.read_bytes()[:LONGEST_SEED]) for file in files if file.suffix not in {".py", ".md"})
+    return list(dict.fromkeys((name, content) for name, content in read_ones if content))
+
+
+def mutated(content: bytes, other: bytes, random: Random) -> bytes:
+    """Return a content changed in one to four ways; `other` lends lines."""
+    for _ in range(random.randint(1, 4)):
+        lines = content.split(b"\n")
+        at, place = random.randrange(len(lines)), random.randrange(len(content) + 1)
+        match random.randrange(9):
+            case 0:
+                content = content[:place]
+            case 1:
+                content = content[:place] + random.choice(ODD) + content[place:]
+            case 2:
+                content = content[:place] + bytes([random.randrange(256)]) + content[place + 1 :]
+            case 3:
+                del lines[at]
+                content = b"\n".join(lines)
+            case 4:
+                lines[at:at] = [lines[random.randrange(len(lines))]] * random.choice((1, 2, 50))
+                content = b"\n".join(lines)
+            case 5:
+                lines[at] = random.choice(other.split(b"\n"))
+                content = b"\n".join(lines)
+            case 6 if numbers := list(NUMBER.finditer(content)):
+                one = random.choice(numbers)
+                content = content[: one.start()] + random.choice(ODD) + content[one.end() :]
+            case 7:
+                words = lines[at].split(b" ")
+                random.shuffle(words)
+                lines[at] = b" ".join(words)
+                content = b"\n".join(lines)
+            case _:
+                end = min(len(content), place + random.randrange(200))
+                content = content[:place] + content[place:end] * random.choice((2, 9)) + content[end:]
+    return content[:LONGEST]
+
+
+def ways_read(name: str, content: bytes) -> Iterator[tuple[object, ...]]:
+    """Read an input as gathering does, and yield how each part of it was read. AssertionError: a line is lost."""
+    whole = Input(path=f"host/{name}", folder="host", label=name, source=partial(BytesIO, content))
+    for found in within(whole.with_head()):
+        if not isinstance(found, Input):
+            yield type(found).__name__, isinstance(found, Gap) and found.reason[:30]
+            continue
+        reading = read(found)
+        if (log := log_dialect(found)) is not None:
+            counts = merged("python", log, [found.open().read(LONGEST)], HINTS)
+            yield log.name, *(getattr(counts, name).bit_length() for name in COUNTS)
+        for fact in reading.facts:
+            origin = fact.origin
+            assert origin.lines == origin.understood + origin.not_understood, origin
+        kinds = sorted({fact.kind for fact in reading.facts})
+        size = len(reading.facts).bit_length()
+        lost = [min(fact.origin.not_understood, 9).bit_length() for fact in reading.facts[:1]]
+        yield reading.useless[:24], log is None, size, *kinds, *lost
+
+
+def run(step: str, *, small: bool) -> dict[str, str]:
+    """Read mutated inputs."""
+    random = Random(step)  # noqa: S311  reproducible
+    corpus, found = NOTES / "corpus", NOTES / "found"
+    for folder in (corpus, found):
+        folder.mkdir(parents=True, exist_ok=True)
+    pool = seeds() + [(file.name.partition("-")[2], file.read_bytes()) for file in sorted(corpus.iterdir())]
+    seen = {way for name, content in pool for way in ways_read(name, content)}
+    kept, broken, slowest = 0, [], 0.0
+    for _ in range(FEW if small else INPUTS):
+        (name, content), (_, other) = random.choice(pool), random.choice(pool)
+        content = mutated(content, other, random)
+        began = time.process_time()
+        try:
+            ways = set(ways_read(name, content))
+        except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
+            broken.append(f"{type(error).__name__} by {_kept(found, name, content)}")
+            continue
+        spent = time.process_time() - began
+        slowest = max(slowest, spent)
+        if spent > PATIENCE:
+            broken.append(f"{spent:.0f} s by {_kept(found, name, content)}")
+        if not small and not ways <= seen and len(pool) < SIGNATURES * 60:
+            seen |= ways
+            kept += 1
+            pool.append((name, content))
+            _kept(corpus, name, content)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    if peak > MOST_MEMORY:
+        broken.append(f"{peak >> 20} MiB of memory")
+    return {
+        "inputs": f"{FEW if small else INPUTS:,}",
+        "new ways kept": str(kept),
+        "slowest": f"{slowest:.2f} s",
+        "peak memory": f"{peak >> 20} MiB",
+        "result": "; ".join(dict.fromkeys(broken)) or AS_EXPECTED,
+    }
+
+
+def _kept(folder: Path, name: str, content: bytes) -> str:
+    """Keep an input under the name that its reading may depend on."""
+    file = folder / f"{hashlib.sha256(content).hexdigest()[:12]}-{name}"
+    file.write_bytes(content)
+    return file.name
+
+
+EXPERIMENT = Experiment(
+    name="reader-fuzzing",
+    title="Fuzzing of the readers",
+    about=(
+        "Mutated captures and logs for every reader (tests/experiments/reader_fuzzing.py). Expected: no exception,\n"
+        f"each line counted once, no input that takes {PATIENCE} s, and never 1 GiB of memory."
+    ),
+    steps=tuple(f"{number} of {STEPS}" for number in range(1, STEPS + 1)),
+    run=run,
+    small=1,
+)
