@@ -15,8 +15,8 @@ from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_formats import proc_net
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.sources.anonymising import storage
-from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART
+from ldapdiag.sources.anonymising import fields, storage
+from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART, WHOLE_DN
 
 if TYPE_CHECKING:
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
@@ -35,23 +35,33 @@ MACHINE = pattern(r"(?m)(?<=^machine: )[\w.:-]+")
 HOST_NAME = pattern(r"(?m)(?<=^name: )(\S+)")
 PROCESS = pattern(r"(?m)^(process: \d+ )(\S+)")
 DIAG_OWNER = pattern(r"(?m)^(owner \d+ \d+ )(.+)$")
-OWNERS = {
-    "ss": pattern(r'(?<=\(")[^"]+(?=",)'),
-    "netstat": pattern(r"(?m)(?<=\d/)[A-Za-z][\w.-]*(?=[ :]*$| +(?:off|on|keepalive|timewait|unkn)\b)"),
-}
-"""The program that owns a socket, by format."""
-
 NAMING_TYPES = frozenset(one.lower() for one in NAMING)
 HOST_TYPES = frozenset(
     {"nsslapd-localhost", "nsds5replicahost", "ds-cfg-server-fqdn", "dnshostname", "fqdn", "serverhostname"}
 )
 LDIF_LINE = pattern(r"(?P<type>[A-Za-z\d][\w;.-]*)(?P<colon>:(?::|<)? *)(?P<value>.*)")
 FILTER, INSTRUCTION = "vlvfilter", "aci"
-EVERYBODY, WITHHELD = pattern(r"ldap:///(?:all|anyone)\b"), "(withheld)"
+EVERYBODY = pattern(r"ldap:///(?:all|anyone)\b")
 """What remains of an access control instruction, which may name accounts, hosts and people in any form."""
 DESCRIPTIONS = frozenset({"attributetypes", "objectclasses", "olcattributetypes", "olcobjectclasses"})
 OID = pattern(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYNTAX)) *'?[\d.]+)")
 """OIDs in a schema description (RFC 4512), which look like addresses: 2.5.4.3."""
+BINARY = pattern(r"certificate|photo|password|(?:^|;)binary|^userpw|credentials$|^nsslapd-rootpw$|^olcrootpw$|\bkey$")
+FREE_TEXT = frozenset({"description", "nsslapd-localuser", "nsslapd-backend", "ds-cfg-description", "seealso", "info"})
+"""Attributes of a server's own entries that people fill in."""
+STRUCTURE = frozenset(
+    {
+        "objectclass",
+        "structuralobjectclass",
+        "namingcontexts",
+        "subschemasubentry",
+        "connection",
+        "ldapadminlimits",
+        "changetype",
+    }
+)
+HARMLESS = pattern(r"[\d.,:+TZ-]*|TRUE|FALSE|on|off|yes|no", re.IGNORECASE | re.ASCII)
+"""Values of other entries that stay: numbers, times, truth values."""
 HEXADECIMAL = pattern(r"(?<![\dA-Fa-f])([\dA-F]{32}|[\dA-F]{8})(?=:[\dA-F]{4}(?![\dA-Fa-f]))")
 
 CONFIGURATION = pattern(r"(?m)^(configuration: \d+ )(.*)")
@@ -112,9 +122,9 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
         new = storage.anonymised_storage(text, form, anonymiser)
     else:
         _learn(text, kind, anonymiser)
-        new = anonymiser.text(text, port_follows=kind in PORT_FOLLOWS)
-        if kind in OWNERS:
-            new = OWNERS[kind].sub(lambda found: anonymiser.program(found[0]), new)
+        text = fields.before_names(text, kind, anonymiser)
+        new = text if kind == "haproxy.cfg" else anonymiser.text(text, port_follows=kind in PORT_FOLLOWS)
+        new = fields.programs(new, kind, anonymiser)
     return new.encode(encoding, errors)
 
 
@@ -233,15 +243,16 @@ class _LdifAnonymiser:
         colon, value = found["colon"], found["value"]
         if colon.startswith("::"):
             try:
-                value = base64.b64decode(value, validate=True).decode()
+                value = base64.b64decode(value, validate=True).decode(errors="surrogateescape")
             except (binascii.Error, ValueError):
                 return line
-        new = self._value(found["type"].partition(";")[0].lower(), value)
+        kind = found["type"].lower()
+        new = fields.WITHHELD if BINARY.search(kind) else self._value(kind.partition(";")[0], value)
         if colon.startswith("::"):
             new = base64.b64encode(new.encode(errors="surrogateescape")).decode()
         return found["type"] + colon + new + line[len(bare) :]
 
-    def _value(self, kind: str, value: str) -> str:
+    def _value(self, kind: str, value: str) -> str:  # noqa: PLR0911  a case each
         if kind == "dn":
             return self._begin(value)
         if kind in self.naming and value.casefold() == self.naming[kind][0].casefold():
@@ -252,13 +263,19 @@ class _LdifAnonymiser:
         if kind in PLACES or kind == FILTER:
             return self.anonymiser.filter(value) if kind == FILTER else _place(value, self.anonymiser)
         if kind == INSTRUCTION:
-            return " ".join(EVERYBODY.findall(value)) or WITHHELD
+            return " ".join(EVERYBODY.findall(value)) or fields.WITHHELD
         if kind in DESCRIPTIONS:
             parts = OID.split(value)
             return "".join(part if at % 2 else self.anonymiser.text(part) for at, part in enumerate(parts))
+        if WHOLE_DN.fullmatch(value):
+            return self.anonymiser.dn(value)
         internal = INTERNAL.search(self.dn) or self.dn.lower().endswith("cn=config") or not self.dn
+        by_people = kind in FREE_TEXT and not INTERNAL.search(self.dn)
+        if by_people or not (internal or kind in STRUCTURE or HARMLESS.fullmatch(value)):
+            return self.anonymiser.words(value)
         if kind in NAMING_TYPES and not internal and "@" not in value:
             return self.anonymiser.value(kind, value)
+        value = fields.without_secrets(value, self.anonymiser)
         plain = kind not in URLS
         return self.anonymiser.text(value, port_follows="source" in value) if plain else self._with_urls(value)
 

@@ -84,6 +84,11 @@ PART = pattern(
     rf"(?P<type>{_ATTRIBUTE})(?P<equals>\s?=\s?)(?P<value>{_QUOTED}|(?:{_ESCAPED}|[^\\,+\r\n])*)", re.IGNORECASE
 )
 ANY_DN = pattern(DN, re.IGNORECASE)
+WHOLE_DN = pattern(
+    rf"(?:{_ATTRIBUTE})\s?=(?:{_ESCAPED}|[^\\,+=])+(?:{_JOIN}(?:{_ATTRIBUTE})\s?=(?:{_ESCAPED}|[^\\,+=])+)*",
+    re.IGNORECASE,
+)
+"""A value that is a DN, also of one RDN: o=Company."""
 
 FILTER = r"""(?i:filter)["']?\s?[=:]\s?["']?(?=\()"""
 """The text before a filter."""

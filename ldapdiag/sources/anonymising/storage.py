@@ -44,11 +44,38 @@ KERNEL_NAME = pattern(
 SYSTEM_FOLDERS = ("/proc/", "/sys/", "/dev/")
 SHARED_MEMORY = "/dev/shm/"  # noqa: S108  a name in evidence, not a file of ours
 MAPPER = "/dev/mapper/"
-REMOTE = pattern(r"(?P<before>(?://)?)(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?P<after>:?)(?P<path>/.*|)", re.DOTALL)
-"""server:/export, [fd00::1]:/export, //server/share."""
+REMOTE = pattern(r"(?P<hosts>(?://)?(?:\[[0-9A-Fa-f:.%]+\]|[^/\[])+)(?P<path>/.*|)", re.DOTALL)
+"""server:/export, [fd00::1]:/export, //server/share, user@server:/home, 10.0.0.1:6789,10.0.0.2:6789:/."""
+HOST_PART = pattern(r"(\[[0-9A-Fa-f:.%]+\]|[/,:@#$;]+)")
+NETWORK_TYPE = pattern(r"(?:tcp|o2ib|gni|kfi)?\d{0,5}")
+"""Of Lustre; or a port."""
 PLACE = pattern(r"[/:]")
 """In a source that is no bare word, as tmpfs and overlay are."""
+BARE = frozenset(
+    {"none", "udev", "shm", "overlay", "systemd-1", "rootfs", "proc", "sysfs", "gvfsd-fuse", "portal", "-"}
+)
+"""Sources of file systems without a device, beside the name of their type."""
 IN_OPTION = pattern(r"(?:^|[=:])(/[^:=]*)")
+OPTION = pattern(r"(?P<key>(?<=[\s,(\"'])[A-Za-z][\w.-]{0,40}=)(?P<value>[^,\s\"'()]+)")
+OPTIONS_OF = frozenset({"mountinfo", "proc-mounts", "mount", "findmnt"})
+KEPT_OPTIONS = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        vers sec proto mode nr_inodes size local_lock mountproto lookupcache data errors compress compress-force commit
+        discard space_cache subvol fsync index metacopy redirect_dir xino cache trans access barrier allocsize logbsize
+        lowerdir upperdir workdir iocharset codepage shortname usrquota jqfmt alloc_mode checkpoint_merge fsync_mode
+        """,
+    )
+)
+"""Options whose values are words of the kernel, or paths that are replaced as such; others may name anything."""
+NUMERIC = pattern(r"(?:0x)?\d{1,16}(?:[.:]\d{1,3})?[kKmMgGtT%]?")
+BY = "/dev/disk/"
+HARDWARE = pattern(
+    r"(?P<key>(?:\bdm/uuid|/(?:wwid|serial|wwn|model|vpd\w*)): ?(?:LVM-|mpath-|CRYPT-\w+-|part\d+-mpath-|DMRAID-)?)"
+    r"(?P<value>[^\s:][^\s]*)"
+)
+"""What identifies a disk or a volume: the type before it stays."""
 ESCAPES = {" ": "\\040", "\t": "\\011", "\n": "\\012", "\\": "\\134", "#": "\\043"}
 
 UUID = pattern(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])")
@@ -67,6 +94,9 @@ def anonymised_storage(text: str, form: Format, anonymiser: TextAnonymiser) -> s
     found = {name for fact in (form.read(document) if form.read else ()) for name in _names(fact) if len(name) > 1}
     names = {name: _pseudonym(name, anonymiser) for name in found}
     names |= {form(name): form(new) for form in (_escaped, _in_json) for name, new in [*names.items()]}
+    if form.name in OPTIONS_OF:
+        text = OPTION.sub(lambda one: one["key"] + _option(one["key"][:-1], one["value"], anonymiser), text)
+    text = HARDWARE.sub(lambda one: one["key"] + anonymiser.value_of(one["value"]), text)
     text = UUID.sub(lambda one: anonymiser.value_of(one[0]), text)
     text = LABEL.sub(lambda one: one["key"] + _component(one["value"], anonymiser), text)
     text = JOURNAL_HOST.sub(lambda one: one["time"] + _host(one["host"], anonymiser), text)
@@ -103,7 +133,7 @@ def _names(fact: Any) -> Iterable[str]:  # noqa: ANN401  facts of all kinds
 def _of_mount(mount: Mount) -> Iterator[str]:
     yield from (mount.mount_point, mount.root)
     yield from (path for option in mount.super_options for path in IN_OPTION.findall(option))
-    if mount.fs_type == "zfs" or PLACE.search(mount.source):
+    if PLACE.search(mount.source) or mount.source not in BARE | {mount.fs_type}:
         yield mount.source
 
 
@@ -117,15 +147,32 @@ def _pseudonym(name: str, anonymiser: TextAnonymiser) -> str:
     if name.startswith(MAPPER):
         return MAPPER + _component(name.removeprefix(MAPPER), anonymiser)
     if name.startswith("/") and not name.startswith("//"):
+        if name.startswith(BY):
+            kind, _, last = name.removeprefix(BY).partition("/")
+            return f"{BY}{kind}/{_hosts(last, anonymiser)}"
         if name.startswith(SYSTEM_FOLDERS) and not name.startswith(SHARED_MEMORY):
             return name
         anonymiser.add_folder(name.split("/")[1])
         return anonymiser.path(name)
     remote = REMOTE.fullmatch(name)
-    if remote and (remote["before"] or remote["after"]):
-        path = anonymiser.path(remote["path"])
-        return remote["before"] + _host(remote["host"], anonymiser) + remote["after"] + path
+    if remote and (name.startswith("//") or HOST_PART.search(remote["hosts"])):
+        return _hosts(remote["hosts"], anonymiser) + anonymiser.path(remote["path"])
     return _component(name, anonymiser)
+
+
+def _hosts(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return pseudonyms for hosts, addresses and users between signs; ports and types of networks stay."""
+    parts = HOST_PART.split(text)
+    return "".join(
+        part if not part.strip("/,:@#$;") or NETWORK_TYPE.fullmatch(part) else _host(part, anonymiser) for part in parts
+    )
+
+
+def _option(key: str, value: str, anonymiser: TextAnonymiser) -> str:
+    """Return the value of a mount option with pseudonyms unless it is a number, or one that has words of the kernel."""
+    if key in KEPT_OPTIONS or NUMERIC.fullmatch(value) or "/" in value:
+        return value  # a path is replaced with the names of its mount
+    return _hosts(value, anonymiser)
 
 
 def _component(name: str, anonymiser: TextAnonymiser) -> str:

@@ -269,6 +269,11 @@ class TextAnonymiser:
         """Return the pseudonym of a value that is replaced as a whole, and add it to the known names."""
         return self._value(text)
 
+    def words(self, text: str) -> str:
+        """Return a text that people wrote: each word has a pseudonym unless it is the system's."""
+        new = self.text(text)
+        return new if new != text else anonymised_path(f"/{text}", self._in_path)[1:]
+
     def path(self, text: str) -> str:
         """Return a file path with pseudonyms for all names that are not the system's."""
         return anonymised_path(text, self._in_path)
@@ -387,6 +392,7 @@ SYSTEM = frozenset(
         udp fd limits status stat task nstat ss netstat lsof conntrack monitor cn snapshot snapshots sockets host java
         jre jdk jvm python python3 plugins plugin modules module overlays changelog changelogdb cldb replication repl
         admin userroot ldif2db db2ldif export import imports exports rotationinfo guardian
+        slice service scope unreachable
         """,
     )
 )

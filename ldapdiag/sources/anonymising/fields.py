@@ -1,0 +1,94 @@
+"""Fields of texts that have a name in any form, by format: in them what is not known to be harmless is replaced.
+
+    BIND dn="user"  authzid="u:user"  text=no such user          logs: a client may write anything there
+    cgroup:/user.slice/jdoe.service                              ss -e
+    backend=acme_ldap (id=3 mode=tcp)                            sessions of HAProxy
+
+Of HAProxy's configuration the directives stay that the reader knows; all others are withheld.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_pattern import pattern
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+    from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
+
+WITHHELD = "(withheld)"
+QUOTED = pattern(
+    r'\b(?P<before>(?:dn|base|auth[cz]id|(?:bind|target|base)_?dn)"?(?:=|: ?)"(?:u:|dn:)?)'
+    r'(?P<name>[^"=\s][^"=]*)(?=")',
+)
+"""What a client gave for a DN, or as an identity, and is no DN."""
+HEADER = pattern(r"(?m)^(?P<before>\t)(?P<name>[A-Za-z][\w.-]*)(?=:\d+ \(/)")
+MESSAGE = pattern(r"(?m)(?P<before> text=| RESULT err=\d+ tag=\d+ (?:\w+=\S+ ){1,9}?- )(?P<name>\S.*)$")
+SECRET = pattern(r"(?mi)(?P<before>\b(?:credentials|secretkey|password)=|^rootpw\s+)(?P<name>\"[^\"\n]*\"|\S+)")
+CGROUP = pattern(r"(?P<before> cgroup:)(?P<name>/\S+)")
+PROXY_NAME = pattern(r"\b(?P<before>(?:frontend|backend|server|listener|fe|be|srv)=)(?P<name>(?!GLOBAL\b)\w[\w.:-]*)")
+OWNERS = {
+    "ss": pattern(r'(?P<before>\(")(?P<name>[^"]+)(?=",)'),
+    "netstat": pattern(
+        r"(?m)(?P<before>\d/)(?P<name>[A-Za-z][\w.-]*)(?=[ :]*$| +(?:off|on|keepalive|timewait|unkn)\b)"
+    ),
+}
+"""The program that owns a socket."""
+
+SECTION = pattern(r"\s*(?:global|defaults|frontend|backend|listen|cache|mailers|peers|resolvers|ring|userlist)\b")
+NAMING = frozenset({"frontend", "backend", "listen", "default_backend", "use_backend", "peers", "userlist"})
+READ = frozenset({"timeout", "clitimeout", "srvtimeout", "contimeout", "mode", "maxconn", "balance"})
+ADDRESSED = {"server": 3, "bind": 2}
+"""How many words of a directive stay: with the name of a server, and an address."""
+
+
+def before_names(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
+    """Return a text with pseudonyms in the fields of its format, before names elsewhere are replaced."""
+    if kind == "haproxy.cfg":
+        return "".join(_directive(line, anonymiser) for line in text.splitlines(keepends=True))
+    if kind == "haproxy-sessions":
+        return _replaced(PROXY_NAME, text, anonymiser.value_of)
+    if kind == "ss":
+        return _replaced(CGROUP, text, anonymiser.path)
+    text = without_secrets(text, anonymiser)
+    return _replaced(HEADER, MESSAGE.sub(_withheld, text), anonymiser.host)
+
+
+def without_secrets(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return a text without passwords, and with pseudonyms for identities."""
+    return _replaced(QUOTED, SECRET.sub(_withheld, text), anonymiser.value_of)
+
+
+def programs(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
+    """Return a socket table with pseudonyms for the programs that few hosts have."""
+    return _replaced(OWNERS[kind], text, anonymiser.program) if kind in OWNERS else text
+
+
+def _replaced(fields: re.Pattern[str], text: str, name: Callable[[str], str]) -> str:
+    return fields.sub(lambda found: found["before"] + name(found["name"]), text)
+
+
+def _withheld(found: re.Match[str]) -> str:
+    return found["before"] + WITHHELD
+
+
+def _directive(line: str, anonymiser: TextAnonymiser) -> str:
+    """Return a line of HAProxy's configuration; what follows the words that are read is left out."""
+    bare = line.strip()
+    start, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+    words = bare.split()
+    first = words[0] if words else ""
+    if first in NAMING:
+        new = " ".join([first, *map(anonymiser.value_of, words[1:2])])
+    elif first in ADDRESSED:
+        *names, place = words[1 : ADDRESSED[first]] or [""]
+        host, colon, port = place.rpartition(":")
+        is_host = colon and host.strip("*[]") and "/" not in host and "@" not in host and "," not in host
+        place = f"{anonymiser.host(host)}{colon}{port}" if is_host else anonymiser.text(place)
+        new = " ".join([first, *map(anonymiser.value_of, names), place])
+    else:
+        new = bare if first in READ or not words or SECTION.fullmatch(bare) else f"# {WITHHELD}"
+    return start + new + end
