@@ -5,11 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import signal
 import sys
-
-from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
-from ldapdiag.cli.postponed_modules import postponed
 
 GC_THRESHOLD = 100_000
 """New objects between two garbage collections. Imports create many and no garbage; scanning them costs a tenth."""
@@ -29,6 +25,19 @@ def main() -> None:
 
 def run() -> None:
     """Run the command line. Every failure ends in one plain line and an exit code, never in a traceback."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # in the first imports
+        sys.stderr.write("ldapdiag: interrupted\n")
+        sys.exit(130)
+
+
+def _run() -> None:
+    import signal  # noqa: PLC0415  what is imported before `run` ends in a traceback at Ctrl-C
+
+    from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED  # noqa: PLC0415
+    from ldapdiag.cli.postponed_modules import postponed  # noqa: PLC0415
+
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup, which ignores it
         signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))
     gc.set_threshold(GC_THRESHOLD)

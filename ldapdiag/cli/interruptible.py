@@ -1,4 +1,4 @@
-"""Ctrl-C during long work: the first ends the work and keeps the results so far, the second ends the run."""
+"""Ctrl-C, SIGTERM or SIGHUP during long work: the first keeps the results so far, the second ends the run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 STDERR = 2
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Of a terminal, a supervisor or `timeout`, and a lost connection."""
 MESSAGE = b"ldapdiag: interrupted; the results so far are kept. Press Ctrl-C again to end at once\n"
 
 
 @contextmanager
 def interruptible(evidence: Iterable[str]) -> Iterator[Event]:
-    """Yield an event that Ctrl-C sets, if the evidence contains a live target; else Ctrl-C ends the run."""
+    """Yield an event that Ctrl-C and the like set, if the evidence contains a live target; else Ctrl-C ends the run."""
     from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late
 
     targets, _ = split_targets(evidence)
@@ -53,21 +55,23 @@ def ended_by_interrupt() -> Iterator[None]:
 
 @contextmanager
 def stoppable() -> Iterator[Event]:
-    """Yield an event that Ctrl-C sets, unless SIGINT is ignored (nohup)."""
+    """Yield an event that the first of SIGNALS sets; one that is ignored (nohup) stays so."""
     stop = Event()
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:
-        yield stop
-        return
+    before = {one: handler for one in SIGNALS if (handler := signal.getsignal(one)) is not signal.SIG_IGN}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def first(*_: object) -> None:
         stop.set()
-        signal.signal(signal.SIGINT, before)
+        restore()
         with suppress(OSError):
             os.write(STDERR, MESSAGE)  # not through a stream, which refuses a write from a handler during another one
 
-    signal.signal(signal.SIGINT, first)
+    for number in before:
+        signal.signal(number, first)
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
