@@ -1,8 +1,8 @@
 r"""A table of a report: its rows in the document, and its columns for files (CSV), pages (HTML, Markdown) and screens.
 
 A table as CSV (RFC 4180) that no spreadsheet takes for formulas: a spreadsheet computes a cell that begins with
-= + - @, also after blanks, and a semicolon begins a cell where the country's separator is one. There text gets a single
-quotation mark before it, which spreadsheets do not show (https://owasp.org/www-community/attacks/CSV_Injection).
+= + - @, also after blanks or a quote, and a semicolon begins a cell where the country's separator is one. There text
+gets a single quotation mark before it, which they do not show (https://owasp.org/www-community/attacks/CSV_Injection).
 Numbers are written as they are. Characters that control a terminal, tabs and line breaks among them, are written as
 \xNN: a file is also read with cat.
 """
@@ -133,7 +133,7 @@ def rows_at(path: str) -> Callable[[Plain], Iterable[Plain]]:
     return lambda document: value_at(document, path) or ()
 
 
-FORMULA = pattern(r"(^|;)(\s*)(?=[=+@-]|[\uff1d\uff0b\uff20\uff0d])")
+FORMULA = pattern(r"(^|;)([\s\"]*)(?=[=+@-]|[\uff1d\uff0b\uff20\uff0d])")
 """Where a cell would begin with a sign of formulas, or with its full-width form."""
 
 

@@ -14,7 +14,22 @@ from ldapdiag.report.neutral import neutral
 from ldapdiag.report.table import Table, only_csv, render, rows_at
 
 ROWS = Table(tuple(only_csv("a b.c")), rows_at("rows"))
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "a;=1", "a; @x", "＝1", '=cmd|"/c calc"!A1', "'=1"]
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    " =1",
+    "a;=1",
+    "a; @x",
+    "＝1",
+    '=cmd|"/c calc"!A1',
+    "'=1",
+    '"=1',
+    'a;"=1',
+]
 
 
 def read(*rows: tuple[object, object]) -> list[list[str]]:
@@ -39,7 +54,7 @@ def test_no_cell_begins_as_a_formula_does(text: str) -> None:
     _, (told, listed) = read((text, [text, "b"]))
     for cell in (told, listed):
         for part in cell.split(";"):
-            assert not re.match(r"\s*[=+@\-\t\r＝＋－＠]", part)
+            assert not re.match(r"[\s\"]*[=+@\-\t\r＝＋－＠]", part)
     assert not re.search(r"[\x00-\x1f]", told)
 
 
