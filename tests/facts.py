@@ -45,8 +45,8 @@ BLANK = {"receive_queue": 0, "send_queue": 0, "retransmits": 0, "probes": 0, "ow
 
 
 def address_of(host: str = "ds1", *ports: int, **others: Any) -> ServerAddress:
-    """Return the address of the only server of a host, by default on port 389."""
-    return ServerAddress(name=host, host=host, ports=ports or (389,), **others)
+    """Return the address of the only server of a host, by default on port 389; by default the operator named it."""
+    return ServerAddress(**{"name": host, "host": host, "ports": ports or (389,), "is_named": True} | others)
 
 
 def slapd_of(host: str) -> ServerAddress:

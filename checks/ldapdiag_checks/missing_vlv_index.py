@@ -243,7 +243,7 @@ def _refused(one: RefusedView, views: ListViews) -> Finding:
 def add_vlv_index(server: ServerAddress, backend: Backend, wanted: WantedView, family: Family) -> Remedy:
     """Add and build a VLV index, with the access that its accounts need."""
     if (module := _module(family)) is not None:
-        return module.add_vlv_index(server, backend, wanted)
+        return server.adapt(module.add_vlv_index(server, backend, wanted))
     return Remedy(
         title=f"Add a VLV index of {wanted.filter} below {wanted.base} sorted by {wanted.keys}",
         target=server.name,
@@ -267,7 +267,7 @@ def add_vlv_index(server: ServerAddress, backend: Backend, wanted: WantedView, f
 def allow_reading(server: ServerAddress, wanted: WantedView, family: Family) -> tuple[Remedy, ...]:
     """Let accounts use the indexes of a configured VLV search; nothing for a product whose commands were not tested."""
     module = _module(family)
-    return () if module is None else (module.allow_reading(server, wanted),)
+    return () if module is None else (server.adapt(module.allow_reading(server, wanted)),)
 
 
 def _module(family: Family) -> ListViewRemedies | None:

@@ -207,7 +207,7 @@ def raise_look_through_limit(
     value = entries * HEADROOM
     lines = [_modification(dn, f"replace: {attribute}\n{attribute}: {value}") for dn in dns]
     values = "\n".join(shown(server, attribute, entry=dn) for dn in dns)
-    return Remedy(
+    remedy = Remedy(
         title=f"Raise the look-through limit of {counted(len(dns), 'account')} to {number(value)}",
         target=server.name,
         where=Where.SERVER,
@@ -221,6 +221,7 @@ def raise_look_through_limit(
         family=family,
         needs=Needs.REBIND,
     )
+    return server.adapt(remedy)
 
 
 def _modification(dn: str, change: str) -> str:

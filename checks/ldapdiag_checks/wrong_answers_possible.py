@@ -258,4 +258,4 @@ def prove_answers(
         verify="",
         family=configuration.identity.family,
     )
-    return (advice_if_missing(remedy, [] if suffix else [NO_SUFFIX]),)
+    return (server.adapt(advice_if_missing(remedy, [] if suffix else [NO_SUFFIX])),)

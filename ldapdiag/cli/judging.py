@@ -67,6 +67,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the c
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
+    from ldapdiag.sources.site_file import names_in  # noqa: PLC0415
 
     native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
     notices, site, period = asked.notices, asked.collecting.given.site, asked_period(asked.since)
@@ -87,6 +88,8 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the c
             meanwhile=partial(import_early, in_force),
             executor=executor,
         )
+    if site is not None:
+        bundle = replace(bundle, named=bundle.named | names_in(site))
     bundle = replace(bundle, facts=(*bundle.facts, *measured))
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
         notices.write(notice)

@@ -103,10 +103,10 @@ class Probe(NamedTuple):
         Raises LdapdiagError where it cannot be measured or saved.
         """
         from ldapdiag.evidence.storage.probe_file import as_text  # noqa: PLC0415  import late: --help must be quick
-        from ldapdiag.sources.live.local_host import own_folder  # noqa: PLC0415
         from ldapdiag.sources.probe.limits import ProbeLimits  # noqa: PLC0415
         from ldapdiag.sources.probe.probing import risk, run_probe  # noqa: PLC0415
         from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
+        from ldapdiag.sources.targets import LocalTarget  # noqa: PLC0415
 
         if (directory := self.probe) is None:
             return ()
@@ -117,7 +117,7 @@ class Probe(NamedTuple):
         if self.save_probe is not None:
             write_files([(self.save_probe, lambda stream: stream.write(as_text(probe)))])
             notices.write(f"{self.save_probe}: what the probe measured")
-        folder = own_folder()
+        folder = LocalTarget().name
         origin = replace(probe.origin, path=f"{folder}/probe of {probe.directory}", folder=folder)
         return (replace(probe, origin=origin),)
 

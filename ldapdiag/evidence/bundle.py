@@ -57,6 +57,8 @@ class Bundle:
     passed_over: tuple[PassedOver, ...] = ()
     ldap_ports: frozenset[int] = frozenset()
     """Additional LDAP ports, from the command line."""
+    named: frozenset[str] = frozenset()
+    """Hosts and LDAP URLs that the operator named, as targets or in ldapdiag.toml; what evidence says is not there."""
     cluster: ClusterWork | None = None
     """The work of the cluster that read the access logs; None: they were read here."""
 

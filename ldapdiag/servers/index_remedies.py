@@ -35,7 +35,7 @@ def add_indexes(
         return ()
     remedy = module.add_indexes(place, changes)
     if search and remedy.brief:
-        verified = f"echo {shlex.quote(f'verify with such a search: {module.EXPECTED_IN_LOG}')}\n{search}"
+        verified = f"printf '%s\\n' {shlex.quote(f'verify with such a search: {module.EXPECTED_IN_LOG}')}\n{search}"
         remedy = replace(remedy, brief=f"{remedy.brief}\n{verified}")
     remedy = _ready(replace(remedy, verify=search if search and verifies else remedy.verify), place.server)
     ldif = module.add_indexes_ldif(place, changes)

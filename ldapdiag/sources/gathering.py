@@ -20,7 +20,7 @@ from ldapdiag.sources.logs.log_files import logs_or_reason
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs, is_more_than_a_log, log_dialect
 from ldapdiag.sources.recognition.row_limit import RunTables
-from ldapdiag.sources.targets import LdapTarget, split_targets, suggested_targets
+from ldapdiag.sources.targets import LdapTarget, names_of, split_targets, suggested_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -191,6 +191,7 @@ def gather(  # noqa: PLR0913  what the operator asked for, option by option
         gaps=tuple(basket.gaps),
         passed_over=tuple(basket.passed_over),
         ldap_ports=frozenset(ldap_ports) | named_ports(targets),
+        named=names_of(targets),
         cluster=basket.logs.cluster,
     )
 

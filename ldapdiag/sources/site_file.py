@@ -25,7 +25,7 @@ from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.site.reading import read_configuration
-from ldapdiag.sources.targets import parse_target
+from ldapdiag.sources.targets import names_of, parse_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,6 +88,12 @@ def target_names() -> list[str]:
         return [str(name) for name in parsed_toml(first).get("targets", {})] if first else []
     except (UsageError, TypeError):
         return []
+
+
+def names_in(site: SiteConfiguration) -> frozenset[str]:
+    """Return the hosts and the LDAP URLs of all targets: what the operator calls a server there, commands may have."""
+    every = (parse_target(one) for target in site.targets.values() for one in target.evidence)
+    return names_of(one for one in every if one is not None)
 
 
 def _named(path: Path, judged: tuple[str, ...]) -> OpenedFile:

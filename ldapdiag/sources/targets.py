@@ -14,6 +14,7 @@ ldpa://ds1, ldap:ds1 ldap://ds1
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from dataclasses import replace
@@ -97,6 +98,11 @@ class LocalTarget:
 
     label: str = "local:"
 
+    @property
+    def name(self) -> str:
+        """Return the folder name of this host: its name."""
+        return os.uname().nodename or "local"
+
 
 @dataclass(frozen=True, slots=True)
 class NamespaceTarget:
@@ -121,6 +127,14 @@ def split_targets(evidence: Iterable[str]) -> tuple[list[Target], list[str]]:
     if not targets and not paths:
         targets[LocalTarget()] = None
     return list(_with_unique_names(list(targets))), paths
+
+
+def names_of(targets: Iterable[Target]) -> frozenset[str]:
+    """Return the hosts and the LDAP URLs that targets name: commands may have them as addresses."""
+    every = tuple(targets)
+    servers = [one for one in every if isinstance(one, LdapTarget)]
+    urls = {url for one in servers for url in (one.label.rstrip("/"), one.address.url)}
+    return frozenset(urls | {one.name for one in every})
 
 
 def _with_unique_names(targets: list[Target]) -> Iterator[Target]:

@@ -71,7 +71,7 @@ CHECK = "check_answers dc=example,dc=com displayName '(displayName=@)'"
 
 
 WANTED_ADDRESS = (
-    "# LDAP_URI must be set to the URL of slapd-ds1; the evidence does not contain it: "
+    "# LDAP_URI, exported once, must be the URL of slapd-ds1: not in the evidence, "
     "ldap://HOST:PORT or ldaps://HOST:PORT"
 )
 
@@ -97,7 +97,7 @@ class TestText:
     def test_prints_the_commands_with_v(self, access, dse):
         lines = indexes(access, dse, "-v").text.splitlines()
         place = lines.index("(")
-        tested = ': "${LDAP_URI:?set it to the URL of the server first}"'
+        tested = ': "${LDAP_URI:?export the URL of the server first}"'
         assert lines[place - 3 : place] == ["", WANTED_ADDRESS, tested]
         assert lines[place + 1].startswith(SEARCH)
         commands = lines[place : lines.index(")") + 1]

@@ -93,7 +93,7 @@ SITES = [
         name="Directory Server Enterprise Edition 11.1.1",
         monitor=table("Sun-Directory-Server/11.1.1.7.0"),
         configuration="idle-timeout           :  none\nlook-through-limit     :  5000\n",
-        remedy="dsconf set-server-prop -h ldap -p 389 idle-timeout:300",
+        remedy='dsconf set-server-prop -h "${LDAP_HOST:?}" -p 389 idle-timeout:300',
         knows_ports=False,
     ),
     Site(

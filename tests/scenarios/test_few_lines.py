@@ -177,7 +177,7 @@ def test_no_shell_takes_a_comment_for_a_command(backend):
         IndexPlace(nowhere, backend, configuration(backend), standard()), CHANGES, "ldapsearch 'a'"
     )
     before, _, steps = remedy.brief.partition("(\nset -e\n")
-    assert "\necho 'verify with such a search: " in steps
+    assert "\nprintf '%s\\n' 'verify with such a search: " in steps
     assert "\n#" not in steps
     assert "reboot" not in remedy.brief
     assert all(one.startswith(("# ", ": ")) for one in before.splitlines())

@@ -23,7 +23,7 @@ from ldapdiag.analysis.hosts.grouping import HostGroup, connected_addresses, gro
 from ldapdiag.analysis.hosts.host import Host, own_addresses
 from ldapdiag.analysis.hosts.layout import Layout, ancestors, base_name, lay_out
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
-from ldapdiag.analysis.hosts.servers import ListeningServer, attribute_to_servers
+from ldapdiag.analysis.hosts.servers import ListeningServer, addressed, attribute_to_servers
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import identifies_a_host
@@ -93,7 +93,8 @@ def attribute(bundle: Bundle) -> Attribution:
     hosts = tuple(assemble_hosts(groups, placed, bundle.ldap_ports))
     own = attribute_to_servers(hosts, placed)
     gaps.extend(_unknown_orders(hosts, groups, layout))
-    return Attribution(facts=own.facts, hosts=hosts, servers=own.servers, gaps=(*gaps, *own.gaps))
+    named = addressed(own.servers, bundle.named)
+    return Attribution(facts=own.facts, hosts=hosts, servers=named, gaps=(*gaps, *own.gaps))
 
 
 def _unknown_orders(hosts: Iterable[Host], groups: Iterable[HostGroup], layout: Layout) -> Iterator[Gap]:

@@ -89,6 +89,8 @@ class Instance(ServerProcess):
             instance=self.instance,
             socket=self.socket,
             session=self.session,
+            is_named=self.is_named,
+            mark=self.mark,
             manager=self.configuration.manager if self.configuration else "",
             pid=next(iter(self.pids)) if len(self.pids) == 1 else None,
         )
@@ -171,6 +173,8 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
             instance=server.instance,
             socket=server.socket,
             session=server.session,
+            is_named=server.is_named,
+            mark=server.mark,
             ambiguous=server.ambiguous,
             proxy=server.proxy,
             kernel=merge_settings(facts_of(kernels, host.host)),

@@ -51,6 +51,8 @@ READ_AS_ROOT = pattern(r"^ldapsearch -Y EXTERNAL -H (ldapi://\S{1,200}) ", re.AS
 """What a script asks at a local socket (sources/live/ssh/collect/directories.sh)."""
 WITHOUT_SOCKET = "(without a local socket)"
 """What a script states of a slapd whose command line names none (directories.sh)."""
+NO_WORD = pattern(r"[^A-Za-z0-9]+", re.ASCII)
+"""What the name of a variable of the shell cannot have."""
 HOW_TO_SEPARATE = (
     "put it into a folder with the configuration of its server, name it after the server's process or port "
     "(proc-limits-PID.txt), or collect with ldapdiag collect as root"
@@ -77,6 +79,10 @@ class ServerProcess:
     """The URL of its local socket; empty: unknown; None: it has none."""
     session: LdapSession | None = None
     """How its evidence was read from it over LDAP; None: it was not."""
+    is_named: bool = False
+    """The operator named its address: commands may have it."""
+    mark: str = ""
+    """The end of the variables that stand for its address, if there are several servers."""
     ambiguous: frozenset[str] = frozenset()
     """Kinds of evidence on its host that fit several of its servers, and are used for none."""
     proxy: str = ""
@@ -117,6 +123,19 @@ def attribute_to_servers(hosts: Iterable[Host], facts: Iterable[Any]) -> ServerA
         servers.extend(own.servers)
         gaps.extend(own.gaps)
     return ServerAttribution(facts=tuple(kept), servers=tuple(servers), gaps=tuple(gaps))
+
+
+def addressed(servers: Sequence[ListeningServer], named: Collection[str]) -> tuple[ListeningServer, ...]:
+    """Return the servers with what commands need: whether the operator named the address, and how variables end."""
+    known = [replace(one, is_named=(one.session.url if one.session else one.host) in named) for one in servers]
+    several = sum(not one.is_named and not one.proxy for one in known) > 1
+    marks: dict[str, None] = {}
+    for one in known if several else ():
+        mark = NO_WORD.sub("_", one.server)
+        while mark in marks:
+            mark += "_"
+        marks[mark] = None
+    return tuple(replace(one, mark=mark) for one, mark in zip(known, marks, strict=True)) if several else tuple(known)
 
 
 def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:

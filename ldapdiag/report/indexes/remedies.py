@@ -5,11 +5,12 @@ The variables at the top of a script that stand for addresses which the evidence
     LDAP_URI=${LDAP_URI:-}    # the URL of ds1
     [ -n "$LDAP_URI" ] || { echo 'nothing was changed: …' >&2; exit 2; }
 
-Of several servers each has its own, numbered, and each step sets LDAP_URI to that of its server.
+Of several servers each has its own, as LDAP_URI_ds1.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,10 @@ from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.indexes import IndexConfiguration
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.report.findings import first_sentence
 from ldapdiag.report.neutral import neutral
-from ldapdiag.servers.commands.ldap_tools import HOST, URI, variable
 from ldapdiag.servers.commands.shell_session import SESSION, is_block, without_libraries
 from ldapdiag.servers.index_remedies import (
     add_indexes,
@@ -154,9 +154,8 @@ def as_script(diagnosis: Diagnosis) -> str:
     blocks = [remedy for remedy in shell if is_block(remedy.text)]
     shared = libraries_of(remedy.family for remedy in blocks)
     libraries = [one for one in shared if any(one in remedy.text for remedy in blocks)]
-    addresses = addresses_of(shell)
-    steps = [_step(one, addresses, libraries) for one in shell]
-    head = [f"{FIRST}{addresses.head}{HEAD}", *later, *advice, SESSION, *libraries, AT_SERVER]
+    steps = [_step(one, libraries) for one in shell]
+    head = [f"{FIRST}{address_variables(shell)}{HEAD}", *later, *advice, SESSION, *libraries, AT_SERVER]
     return "\n".join([*head, *steps, end_of(shell)])
 
 
@@ -170,13 +169,13 @@ def end_of(shell: list[Remedy]) -> str:
     return (SOME_CHECKED if together else SOME_APART).format(steps=steps) if checked else NONE_CHECKED
 
 
-def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> str:
+def _step(remedy: Remedy, libraries: list[str]) -> str:
     """Return the commands that add indexes and build them, preceded by the text to print if one fails."""
     lines = ["undo() { :; }"]
     if remedy.undo:
         lines = ["undo() {", "say 'To undo this step:'", "cat <<'UNDO'", remedy.undo, "UNDO", "}"]
     risk = shlex.quote(f"risk: {neutral(first_sentence(remedy.risk), longest=2000)}")
-    lines = [f"at {shlex.quote(neutral(remedy.target))}", f"say {risk}", *addresses.before(remedy), *lines]
+    lines = [f"at {shlex.quote(neutral(remedy.target))}", f"say {risk}", *lines]
     if is_block(remedy.text):
         return "\n".join([_comments(remedy), *lines, without_libraries(remedy.text, libraries), ""])
     title = shlex.quote(neutral(f"{remedy.title} at {remedy.target}"))
@@ -244,44 +243,20 @@ def _comments(remedy: Remedy) -> str:
     return "\n".join(f"# {neutral(line, longest=2000)}" for line in lines)
 
 
-WHAT = {
-    URI: "the URL of {server} (ldap://HOST:PORT, ldaps://HOST:PORT or ldapi://%2FPATH)",
-    HOST: "the host of {server}",
-}
+VARIABLE = pattern(r"\$\{((?:LDAP_URI|LDAP_HOST)\w*):\?\}", re.ASCII)
+STATED = pattern(r"^# (LDAP_\w+), exported once, must be (.+)$", re.MULTILINE | re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptAddresses:
-    """The variables of one script: the name in the commands and the server, with the name at the top."""
-
-    names: dict[tuple[str, str], str]
-
-    @property
-    def head(self) -> str:
-        """Return the lines that set the variables and stop the script while one is empty; empty without variables."""
-        return "".join(f"{_setting(*key)}\n" for key in ((top, *one) for one, top in self.names.items()))
-
-    def before(self, remedy: Remedy) -> list[str]:
-        """Return the lines that set the variables of a step, where the name at the top is another."""
-        return [
-            f"{name}=${top}" for (name, server), top in self.names.items() if server == remedy.target and top != name
-        ]
+def address_variables(remedies: Iterable[Remedy]) -> str:
+    """Return the lines that set the variables of the commands, and stop the script while one is empty."""
+    texts = [remedy.text for remedy in remedies]
+    needed = dict.fromkeys(name for text in texts for name in VARIABLE.findall(text))
+    stated = {name: what for text in texts for name, what in STATED.findall(text)}
+    return "".join(f"{_setting(name, stated.get(name, 'the address of the server'))}\n" for name in needed)
 
 
-def addresses_of(remedies: Iterable[Remedy]) -> ScriptAddresses:
-    """Return the variables that the commands of remedies need."""
-    needed = dict.fromkeys(
-        (name, remedy.target) for remedy in remedies for name in WHAT if variable(name) in remedy.text
-    )
-    servers = list(dict.fromkeys(server for _, server in needed))
-    alone = len(servers) == 1
-    return ScriptAddresses(
-        {(name, server): name if alone else f"{name}_{servers.index(server) + 1}" for name, server in needed}
-    )
-
-
-def _setting(top: str, name: str, server: str) -> str:
-    what = WHAT[name].format(server=neutral(server))
-    reason = shlex.quote(f"nothing was changed: set {top} at the top of this script to {what}")
+def _setting(name: str, what: str) -> str:
+    reason = shlex.quote(f"nothing was changed: set {name} at the top of this script: {neutral(what)}")
     # A value in the environment counts, too.
-    return f'{top}=${{{top}:-}}    # {what}\n[ -n "${top}" ] || {{ echo {reason} >&2; exit 2; }}'
+    refusal = f"printf '%s\\n' {reason} >&2; exit 2"
+    return f'{name}=${{{name}:-}}    # {neutral(what)}\n[ -n "${name}" ] || {{ {refusal}; }}'

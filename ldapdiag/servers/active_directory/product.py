@@ -1,6 +1,7 @@
 """Active Directory as a product: ntdsutil commands from learn.microsoft.com, not tested on a domain controller.
 
-One line each, the same in cmd.exe and PowerShell, to be run by an Enterprise Admin on any domain controller.
+One line each, the same in cmd.exe and PowerShell, to be run by an Enterprise Admin on any domain controller. SERVER
+stands for a controller that the operator did not name.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.commands.server_address import ServerAddress
 
 FOREST_WIDE = (
+    "SERVER in a command stands for the domain controller, where you did not name it as a target. "
     "This changes the default query policy, which replicates to every domain controller of the forest; it does not "
     "apply where queryPolicyObject of the NTDS Settings or of the site names another policy."
 )
@@ -42,7 +44,7 @@ POWERSHELL = (
 
 def policies(server: ServerAddress, *commands: str) -> str:
     """Return an ntdsutil command that connects to a server's LDAP policies, runs commands and quits."""
-    name = server.host if HOST_NAME.fullmatch(server.host) else PLACEHOLDER
+    name = server.host if server.is_named and HOST_NAME.fullmatch(server.host) else PLACEHOLDER
     steps = ("LDAP policies", "Connections", f"Connect to server {name}", "Quit", *commands, "Quit", "Quit")
     return " ".join(["ntdsutil", *(f'"{step}"' for step in steps)])
 

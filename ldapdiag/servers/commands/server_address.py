@@ -1,8 +1,8 @@
 """ServerAddress: how commands reach one server, and bind to it.
 
-The address and the bind are those with which its evidence was read. Else they are those of its host, if a table of the
-host shows its ports. Else they are unknown, and a variable of the shell stands for them: the command of a guessed
-address would be carried out on another server.
+The address is the one at which its evidence was read, else that of its host, if a table of the host shows its ports.
+A command has it only where the operator named it, as for all that was read live. A capture may come from anybody, and a
+guessed address is another server's: there a variable of the shell stands for it, and a comment has what was read.
 
 The names of services and processes in a remedy are those of the only server of a host. For one of several servers they
 are replaced, or the remedy becomes advice.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
+from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.commands.remedy_texts import advice_if_missing
 from ldapdiag.servers.commands.shell_text import HOST_NAME, bracketed
 
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
 
 
+URI, HOST = "LDAP_URI", "LDAP_HOST"
+VARIABLES = (
+    (URI, "URL", (", ldap://HOST:PORT or ldaps://HOST:PORT", ", ldapi://%2FPATH of a local socket, on its host")),
+    (HOST, "host", ("", "")),
+)
+"""Variables of the shell that stand for an address: name, meaning, examples (elsewhere, for root on the host)."""
+NAMED = pattern(r"[\w .:@/-]+")
 TLS_PORTS = frozenset({636, 3269})
 DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
 ANY_SERVICE = pattern(
@@ -64,6 +72,10 @@ class ServerAddress:
     """How its evidence was read from it."""
     manager: str = ""
     """The DN of its directory manager, by its configuration."""
+    is_named: bool = False
+    """The operator named its address: as a target, or in ldapdiag.toml."""
+    mark: str = ""
+    """The end of its variables, where a report is about several servers: LDAP_URI_ds1."""
 
     @property
     def is_only(self) -> bool:
@@ -77,7 +89,12 @@ class ServerAddress:
 
     @property
     def uri(self) -> str:
-        """Return its URL; empty: unknown."""
+        """Return its URL for commands; empty: unknown, or known from what others may have written."""
+        return self.said_uri if self.is_named else ""
+
+    @property
+    def said_uri(self) -> str:
+        """Return its URL by the evidence; empty: unknown."""
         if self.session is not None:
             return self.session.url
         reached_by_ssh = self.host.count(":") == 1  # app1:2222, a port of ssh: perhaps a tunnel
@@ -89,28 +106,60 @@ class ServerAddress:
 
     @property
     def local_uri(self) -> str:
-        """Return the URL of its local socket; empty: unknown."""
+        """Return the URL of its local socket; empty: unknown.
+
+        A command may have it from a capture: there it binds as the user of the socket (EXTERNAL), who tells no secret.
+        """
         if self.session is not None and self.session.is_local:
             return self.session.url
         return self.socket or ""
 
     @property
     def command_host(self) -> str:
-        """Return its host, for tools that take host and port as options; empty: unknown."""
-        uri = self.uri.partition("://")[2]
-        if not uri or (self.session is not None and self.session.is_local):
-            return ""
-        return uri[1:].partition("]")[0] if uri.startswith("[") else uri.partition(":")[0]
+        """Return its host, for tools that take host and port as options; empty: unknown, as for `uri`."""
+        return _host_in(self.uri)
 
     @property
     def command_port(self) -> int | None:
         """Return its port, for tools that take host and port as options; None: unknown."""
-        scheme, _, rest = self.uri.partition("://")
+        scheme, _, rest = self.said_uri.partition("://")
         number = rest.rpartition("]")[2].partition(":")[2]
         return int(number) if number.isdigit() else DEFAULT_PORTS.get(scheme)
 
+    def variable(self, name: str) -> str:
+        """Return a word that ends a command while a variable is empty: tools would take an empty URL for a default."""
+        return f'"${{{self.variable_name(name)}:?}}"'
+
+    def variable_name(self, name: str) -> str:
+        """Return the name of this server's variable."""
+        return f"{name}_{self.mark}" if self.mark else name
+
     def adapt(self, remedy: Remedy) -> Remedy:
-        """Return a remedy with the names of this server's service and process, for this server alone."""
+        """Return a remedy for this server alone: its service and process, and what its variables stand for."""
+        remedy = self._own(remedy)
+        text = self.told(remedy.text) if remedy.kind is RemedyKind.SHELL else remedy.text
+        undo, verify, brief = map(self.told, (remedy.undo, remedy.verify, remedy.brief))
+        return replace(remedy, text=text, undo=undo, verify=verify, brief=brief)
+
+    def told(self, commands: str) -> str:
+        """Return commands preceded by what their variables stand for, and by a test of each.
+
+        What follows may discard the messages of its tools.
+        """
+        lines = []
+        for name, what, example in VARIABLES:
+            if self.variable(name) not in commands:
+                continue
+            is_local = "-Y EXTERNAL" in commands
+            said = self.said_uri if name == URI else _host_in(self.said_uri)
+            stated = f"the evidence says {said}" if said and not is_local else f"not in the evidence{example[is_local]}"
+            variable = self.variable_name(name)
+            lines.append(f"# {variable}, exported once, must be the {what} of {one_line(self.name)}: {stated}")
+            lines.append(f': "${{{variable}:?export the {what} of the server first}}"')
+        return "\n".join([*lines, commands])
+
+    def _own(self, remedy: Remedy) -> Remedy:
+        """Return a remedy with the names of this server's service and process."""
         if self.is_only:
             return remedy
         parts = (remedy.text, remedy.undo, remedy.verify, remedy.changes, remedy.risk, remedy.brief)
@@ -132,6 +181,19 @@ class ServerAddress:
             sports = " or ".join(f"sport = :{port}" for port in self.ports)
             text = text.replace("sport = :389 or sport = :636", sports).replace("'( sport = :389 )'", f"'( {sports} )'")
         return text
+
+
+def one_line(name: str) -> str:
+    """Return a name for a comment: some shells take a pasted comment for a command."""
+    return name if NAMED.fullmatch(name) else "the server"
+
+
+def _host_in(uri: str) -> str:
+    """Return the host in a URL; empty: it has none."""
+    scheme, _, rest = uri.partition("://")
+    if scheme == "ldapi":
+        return ""
+    return rest[1:].partition("]")[0] if rest.startswith("[") else rest.partition(":")[0]
 
 
 def _unclear(text: str) -> bool:

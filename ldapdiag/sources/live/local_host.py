@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from ldapdiag.sources.targets import LocalTarget
 
 
-def own_folder() -> str:
-    """Return the folder of this host's evidence: its name."""
-    return os.uname().nodename or "local"
-
-
 class LocalCollector:
     """Collect from the local host, or from one network namespace of it."""
 
@@ -57,7 +52,7 @@ class LocalCollector:
         self._stop = stop
         self._queries_directories = queries_directories
         self._only = target.name if isinstance(target, NamespaceTarget) else None
-        self._name = self._only or own_folder()
+        self._name = target.name
         self._namespaces: tuple[namespaces.NetworkNamespace, ...] = ()
         self._unreadable = 0
         self._snapshots = 0

@@ -68,14 +68,14 @@ def test_an_unusable_name_is_no_address(name: str) -> None:
 
 
 def test_the_local_socket_is_that_of_the_evidence() -> None:
-    known = ServerAddress(name="ldap:1389", host="ldap", ports=(1389,), socket="ldapi://%2Frun%2Ftwo")
+    known = address_of("ldap", 1389, name="ldap:1389", socket="ldapi://%2Frun%2Ftwo", is_named=False)
     assert as_root("ldapsearch", known) == "ldapsearch -Q -Y EXTERNAL -H ldapi://%2Frun%2Ftwo"
     assert as_root("ldapsearch", UNKNOWN) == 'ldapsearch -Q -Y EXTERNAL -H "${LDAP_URI:?}"'
 
 
 @pytest.mark.parametrize("socket", [None, ""])
 def test_a_slapd_without_a_local_socket_is_changed_by_its_manager_at_its_port(socket: str | None) -> None:
-    none = ServerAddress(name="ldap", host="ldap", ports=(3890,), socket=socket)
+    none = address_of("ldap", 3890, socket=socket)
     changed = as_root("ldapmodify", none)
     assert changed == "ldapmodify -x -H ldap://ldap:3890 -D cn=config -W"
     assert ("where slapd has one" in preceded(none, changed)) == (socket is not None)
@@ -102,14 +102,31 @@ def test_a_hostile_account_is_one_word(dn: str, of: str) -> None:
 
 
 def test_what_is_missing_comes_first_and_stops_the_rest(tmp_path) -> None:
-    commands = preceded(UNKNOWN, f"{as_manager('ldapsearch', UNKNOWN)} 2>/dev/null\ntouch done")
+    commands = UNKNOWN.told(f"{as_manager('ldapsearch', UNKNOWN)} 2>/dev/null\ntouch done")
     ran = subprocess.run(["/bin/sh", "-c", commands], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode
-    assert "LDAP_URI: set it to the URL of the server first" in ran.stderr
+    assert "LDAP_URI: export the URL of the server first" in ran.stderr
     assert not list(tmp_path.iterdir())
     assert commands.startswith(
-        "# LDAP_URI must be set to the URL of slapd-ds1; the evidence does not contain it: ldap:"
+        "# LDAP_URI, exported once, must be the URL of slapd-ds1: not in the evidence, ldap://HOST:PORT"
     )
+
+
+@pytest.mark.parametrize("session", [None, *(session for session, _ in CASES.values())], ids=["none", *CASES])
+@pytest.mark.parametrize("mark", ["", "ds1"])
+def test_an_address_that_the_operator_did_not_name_is_a_comment(session: LdapSession | None, mark: str) -> None:
+    """But for a local socket where root binds without a password."""
+    server = address_of(session=session, is_named=False, mark=mark)
+    commands = server.told(as_manager("ldapsearch", server))
+    if session is not None and session.is_local:
+        assert "LDAP_URI" not in commands
+        return
+    comment, _, command = commands.split("\n")
+    name = f"LDAP_URI_{mark}" if mark else "LDAP_URI"
+    assert comment == f"# {name}, exported once, must be the URL of ds1: the evidence says {server.said_uri}"
+    assert server.said_uri not in command
+    assert f'-H "${{{name}:?}}"' in command
+    assert host(server) == f'"${{{name.replace("URI", "HOST")}:?}}"'
 
 
 def test_commands_for_the_host_name_it() -> None:

@@ -9,12 +9,13 @@ from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.products import product_of
 
-ONLY = ServerAddress(name="ldap", host="ldap", ports=(389,), pid=7)
+ONLY = ServerAddress(is_named=True, name="ldap", host="ldap", ports=(389,), pid=7)
 SECOND = ServerAddress(
+    is_named=True,
     name="slapd-ds2@ldap", host="ldap", ports=(1389, 1636), instance="ds2", pid=4711,
     socket="ldapi://%2Frun%2Fsecond%2Fldapi",
 )  # fmt: skip
-UNKNOWN = ServerAddress(name="ldap:1389", host="ldap", ports=(1389,))
+UNKNOWN = ServerAddress(is_named=True, name="ldap:1389", host="ldap", ports=(1389,))
 FAMILIES = [family for family in Family if product_of(family)]
 
 
@@ -33,7 +34,7 @@ def remedies(family: Family, server: ServerAddress):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_those_of_the_only_server_are_unchanged(family: Family) -> None:
-    assert all(before is after for before, after in remedies(family, ONLY))
+    assert all(before == after for before, after in remedies(family, ONLY))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
