@@ -47,7 +47,10 @@ def cluster_executor(named: str | None, notices: Notices, stop: Event) -> Iterat
     from ldapdiag.sources.cluster.addresses import cluster_address  # noqa: PLC0415  import late
     from ldapdiag.sources.cluster.dask_executor import dask_executor  # noqa: PLC0415
 
-    with dask_executor(cluster_address(named), stop) as executor:
+    address = cluster_address(named)
+    if address.scheduler.startswith("tcp://"):
+        notices.write(f"warning: {address} has no TLS: who is on the way can read and change everything; use tls://")
+    with dask_executor(address, stop) as executor:
         if executor.dashboard:
             notices.write(f"dashboard of the cluster: {executor.dashboard}")
         yield executor

@@ -102,9 +102,13 @@ def _named(path: Path, judged: tuple[str, ...]) -> OpenedFile:
     if is_part_of(path, judged):
         raise UsageError(f"--config {path}: it is a part of the evidence that is judged; move it elsewhere")
     try:
-        return open_file(path)
+        opened = open_file(path)
     except OSError as error:
         raise UsageError(f"cannot read the site configuration {path}: {_reason(error)}") from error
+    if opened.mode & stat.S_IWOTH and stat.S_ISREG(opened.mode):
+        mode = stat.S_IMODE(opened.mode)
+        raise UsageError(f"--config {path}: every user can change it (mode {mode:04o}); run chmod o-w {path}")
+    return opened
 
 
 def _may_exist(path: Path) -> bool:
@@ -128,6 +132,8 @@ def _opened_unless_foreign(path: Path, judged: tuple[str, ...]) -> OpenedFile | 
         return "permission denied"
     except OSError as error:
         raise UsageError(f"cannot read the site configuration {path}: {_reason(error)}") from error
+    if opened.mode & stat.S_IWOTH and stat.S_ISREG(opened.mode):
+        return f"every user can change it (mode {stat.S_IMODE(opened.mode):04o}); run chmod o-w {path}"
     foreign = {of_link, opened.owner} - {0, os.geteuid()}
     if foreign:
         return f"it belongs to another account (uid {min(foreign)}); to use it, name it with --config"
@@ -173,12 +179,11 @@ def open_file(path: Path) -> OpenedFile:
 
 
 def warnings(opened: OpenedFile) -> tuple[str, ...]:
-    """Return the warning about a file that others may change."""
-    if not opened.mode & (stat.S_IWGRP | stat.S_IWOTH):
+    """Return the warning about a file that its group may change; one that every user may change is refused."""
+    if not opened.mode & stat.S_IWGRP:
         return ()
-    who = "all users" if opened.mode & stat.S_IWOTH else "its group"
     mode = stat.S_IMODE(opened.mode)
-    return (f"warning: {opened.path} can be changed by {who} (mode {mode:04o}); run chmod go-w {opened.path}",)
+    return (f"warning: {opened.path} can be changed by its group (mode {mode:04o}); run chmod go-w {opened.path}",)
 
 
 def parsed_toml(opened: OpenedFile) -> dict[str, Any]:

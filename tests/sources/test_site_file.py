@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tarfile
 from datetime import date
 from pathlib import Path
@@ -159,12 +160,22 @@ def test_a_fifo_of_another_account_stops_nothing(work: Path) -> None:
     assert read_from() == str(users)
 
 
-@pytest.mark.parametrize(("mode", "who"), [(0o664, "its group"), (0o666, "all users"), (0o602, "all users")])
-def test_a_file_that_others_can_change_is_a_warning(work: Path, mode: int, who: str) -> None:
-    path = write(work.parent / "system/ldapdiag.toml", mode=mode)
+def test_a_file_that_its_group_can_change_is_a_warning(work: Path) -> None:
+    path = write(work.parent / "system/ldapdiag.toml", mode=0o664)
     assert find(None, (), TODAY).notices == (
-        f"warning: {path} can be changed by {who} (mode {mode:04o}); run chmod go-w {path}",
+        f"warning: {path} can be changed by its group (mode 0664); run chmod go-w {path}",
     )
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o602])
+def test_a_file_that_every_user_can_change_is_refused(work: Path, mode: int) -> None:
+    """It names targets, and files with passwords."""
+    path = write(work.parent / "system/ldapdiag.toml", mode=mode)
+    why = f"every user can change it (mode {mode:04o}); run chmod o-w {path}"
+    assert find(None, (), TODAY).configuration is None
+    assert find(None, (), TODAY).notices == (f"{path} is not read: {why}",)
+    with pytest.raises(UsageError, match=re.escape(f"--config {path}: {why}")):
+        find(path, (), TODAY)
 
 
 class TestHostileFile:

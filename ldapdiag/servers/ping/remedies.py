@@ -43,7 +43,7 @@ DESCRIPTORS = "config/num-file-descriptors"
 def dsconfig(server: ServerAddress) -> Dsconfig:
     """Return dsconfig for the LDAPS port of a server, which also serves its configuration."""
     return Dsconfig(
-        f"--hostname {host(server)} --port {SECURE_PORT} --useSSL --trustAll "
+        f"--hostname {host(server)} --port {SECURE_PORT} --useSSL "
         f'--bindDN "{MANAGER}" --bindPasswordFile {PASSWORD_FILE} --no-prompt'
     )
 

@@ -24,6 +24,18 @@ KNOWN = {
     "a script": pattern(r"#!\s*/"),
 }
 """Texts that are no evidence, by their first line."""
+CLOSED_ARCHIVES = {b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar"}
+"""Archives that are not opened, by their first bytes."""
+DOCUMENT = pattern(rb"\[Content_Types\]\.xml|mimetypeapplication/|META-INF/")
+"""In the first bytes of a zip that is a document or a program."""
+
+
+def closed_archive(head: bytes) -> str:
+    """Return why an archive is not read, as the end of a sentence; empty for anything else."""
+    name = next((name for mark, name in CLOSED_ARCHIVES.items() if head.startswith(mark)), "")
+    if not name or DOCUMENT.search(head[:200]):
+        return ""
+    return f"is a {name} archive, which is not opened; unpack it first"
 
 
 def text_of(head: bytes) -> str | None:

@@ -13,7 +13,7 @@ from ldapdiag.evidence.log.line_envelopes import refusal
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.syslog import TRADITIONAL
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.sources.files.first_bytes import beginning_of
+from ldapdiag.sources.files.first_bytes import beginning_of, closed_archive
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.interleaving import Concurrent, concurrent_writers
@@ -243,6 +243,8 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
         with found.open() as opened:
             trouble = "" if opened.read(1) else opened.trouble()
         return Gap(target=found.label, reason=trouble) if trouble else _without_record(found, EMPTY)
+    if closed := closed_archive(found.head):
+        return PassedOver(target=found.label, reason=closed)
     text = as_text(found)
     if isinstance(text, PassedOver):
         return text

@@ -25,6 +25,7 @@ from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import traits_of
+from ldapdiag.sources.files.first_bytes import closed_archive
 from ldapdiag.sources.files.input import HEAD_BYTES
 from ldapdiag.sources.logs.log_files import LogFile, logs_or_reason
 from ldapdiag.sources.logs.streams import streams_of
@@ -182,7 +183,7 @@ UTF8_MARK = "\ufeff"
 def log_dialect(one: Input) -> Dialect | None:
     """Return the dialect of an input that is an access log; None for any other."""
     try:
-        return _dialect(one.head[:HEAD_BYTES])
+        return None if closed_archive(one.head) else _dialect(one.head[:HEAD_BYTES])
     except Exception:  # noqa: BLE001  the reader reports the bug
         return None
 

@@ -12,11 +12,10 @@ from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats import ds389_errors, slapd
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.sources.captures import find
 from ldapdiag.sources.files.archives import FILES_OF_A_HOST
-from ldapdiag.sources.files.first_bytes import beginning_of, text_of
+from ldapdiag.sources.files.first_bytes import beginning_of, closed_archive, text_of
 from ldapdiag.sources.recognition.row_limit import InputLimit, gap_of
 from ldapdiag.wording import counted
 
@@ -29,13 +28,6 @@ if TYPE_CHECKING:
 
 LOG_IS_JUDGED = "ask for another copy; the part before the damage is used"
 """The next step for a truncated log."""
-
-
-CLOSED_ARCHIVES = {b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar"}
-"""Archives that are not opened, by their first bytes."""
-
-DOCUMENT = pattern(rb"\[Content_Types\]\.xml|mimetypeapplication/|META-INF/")
-"""In the first bytes of a zip that is a document or a program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +58,8 @@ def read(one: Input) -> InputReading:
         return InputReading(facts=tuple(_placed(fact, one) for fact in one.facts))
     one = one.with_head()
     start = one.head[:HEAD_BYTES]
+    if closed := closed_archive(start):  # before its content is recognised, which may be stored as it was
+        return InputReading(useless=closed, files=FILES_OF_A_HOST)
     head = head_of(one.name, start, whole=len(start) < HEAD_BYTES)
     dialect = dialect_of(head)
     # Not by any one line: a client can put a line of another format into slapd's log.
@@ -76,9 +70,6 @@ def read(one: Input) -> InputReading:
     )
     if not start and form is None:
         return InputReading(useless="is an empty file")
-    if form is None and (archive := _closed_archive(start)):
-        useless = f"is a {archive} archive, which is not opened; unpack it first"
-        return InputReading(useless=useless, files=FILES_OF_A_HOST)
     if form is None and start.startswith(HISTORY):
         return InputReading(useless="is a database of SQLite; name a history by --record FILE, or see ldapdiag history")
     if form is None:
@@ -88,13 +79,6 @@ def read(one: Input) -> InputReading:
     if form.read is None:
         return InputReading(is_log=True) if is_log else InputReading(useless=form.title, is_known=True)
     return _read_as(form.read, form, one, is_log=is_log)
-
-
-def _closed_archive(start: bytes) -> str:
-    """Return the type of an archive that is not opened; empty for anything else."""
-    if DOCUMENT.search(start[:200]):
-        return ""
-    return next((name for mark, name in CLOSED_ARCHIVES.items() if start.startswith(mark)), "")
 
 
 def with_facts(one: Input) -> Input:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -36,3 +37,12 @@ def test_what_is_read_again_has_the_checksum_of_the_file(captures: Path) -> None
     assert len(every) > 10
     files = {sha256(path.read_bytes()).hexdigest() for path in tables.rglob("*") if path.is_file()}
     assert {one.sha256 for one in every} <= files
+
+
+def test_a_zip_is_named_although_its_tables_are_stored_as_they_were(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "capture.zip", "w") as capture:
+        capture.writestr("ss.txt", HEADING + 100 * ROW)
+    bundle = gather([str(tmp_path)])
+    assert bundle.facts == ()
+    (passed,) = bundle.passed_over
+    assert passed.reason == "is a zip archive, which is not opened; unpack it first"
