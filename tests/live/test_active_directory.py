@@ -1,0 +1,102 @@
+"""A domain controller, live: Samba stands for it, and what it shares with Windows is in tests/lab/samba.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lab import boxes
+from lab.applications import UNANSWERED, Application
+from lab.desk import Desk
+from lab.host import wait_for
+from lab.raw_ldap import BIND_REQUEST, SEARCH_REQUEST, UNBIND_REQUEST, split
+from lab.samba import ADMINISTRATOR, PASSWORD, SUFFIX
+from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.ldif import Entry, entries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lab.samba import DomainController
+    from lab.topology import Topology
+
+BOX_SECONDS = 2
+CONFIGURATION = f"CN=Configuration,{SUFFIX}"
+POLICIES = f"CN=Query-Policies,CN=Directory Service,CN=Windows NT,CN=Services,{CONFIGURATION}"
+SETTINGS = f"CN=NTDS Settings,CN=DC1,CN=Servers,CN=Default-First-Site-Name,CN=Sites,{CONFIGURATION}"
+BRANCH = f"""dn: CN=Branch,{POLICIES}
+changetype: add
+objectClass: queryPolicy
+lDAPAdminLimits: MaxConnIdleTime=300
+lDAPAdminLimits: MaxConnections=400
+
+dn: {SETTINGS}
+changetype: modify
+add: queryPolicyObject
+queryPolicyObject: CN=Branch,{POLICIES}
+"""
+ASKED = ("root DSE", "policies", "its settings", "its site's", "schema, first 1,000", "the other 473")
+
+
+@pytest.fixture
+def controller(laboratory, topology: Topology) -> DomainController:
+    """Start a domain controller."""
+    return laboratory.samba(topology.ldap)
+
+
+@pytest.fixture
+def desk(desk_of, topology: Topology, tmp_path) -> Desk:
+    """Return the desk, of the domain's administrator."""
+    password = tmp_path / "password"
+    password.touch(mode=0o600)
+    password.write_text(PASSWORD)
+    made = desk_of(topology)
+    made.bind = ("-D", ADMINISTRATOR, "-y", str(password))
+    return made
+
+
+def test_ghosts_of_its_connections_are_exactly_those_of_the_truth(controller, topology, desk) -> None:
+    boxes.silent_drop(topology.fw, BOX_SECONDS)
+    how = {"count": 12, "rest": BOX_SECONDS + 1, "rounds": 2, "live": 3}
+    who = {"address": "10.77.1.2", "name": ADMINISTRATOR, "password": PASSWORD}
+    leaking = Application(topology.app1, "leaking", **who, **how).ready()
+    said = desk.diagnose("ldap://ldap", "ssh://ldap", "ssh://app1", "ssh://fw", *desk.bind, "--apart", "1")
+    assert said.ghost_ends == leaking.truth().ends(UNANSWERED) & controller.held()
+    (ghosts,) = said.found("ghost-connections")
+    assert (ghosts["observed"]["ghosts"], ghosts["observed"]["matched"], ghosts["confidence"]) == (24, 3, "certain")
+    (idle,) = said.found("idle-timeout")
+    assert (idle["observed"]["current_seconds"], idle["observed"]["box_upper_seconds"]) == (900, BOX_SECONDS)
+    assert not said.gaps
+
+
+def test_its_own_policy_and_its_schema_are_read_and_nothing_else_is_asked(controller, topology, desk, tmp_path) -> None:
+    controller.modify(BRANCH)
+    sent, capture = tmp_path / "sent", tmp_path / "capture"
+    relay = topology.desk.start(["socat", "-r", sent, "TCP-LISTEN:1389,reuseaddr", "TCP:ldap:389"])
+    wait_for(lambda: topology.desk.sockets(1389), "socat does not listen")
+    desk.run("collect", "ldap://127.0.0.1:1389", *desk.bind, "--output", str(capture))
+    relay.end()
+    assert requests_of(sent.read_bytes()) == [BIND_REQUEST, *[SEARCH_REQUEST] * len(ASKED), UNBIND_REQUEST]
+
+    (schema,) = capture.glob("*/indexes.ldif")
+    read = {one.first("lDAPDisplayName"): one for one in entries_of(schema)}
+    indexed = {name for name, one in read.items() if (one.number("searchFlags") or 0) & 1}
+    assert (len(read), indexed) == (1473, controller.indexed())
+    (server,) = desk.diagnose(str(capture)).report["servers"]
+    assert (server["numbers"]["idle_timeout_seconds"], server["numbers"]["descriptors_limit"]) == (300, 400)
+
+
+def requests_of(sent: bytes) -> list[int]:
+    """Return the tags of the requests that a client has sent."""
+    tags = []
+    while sent:
+        _, message, sent = split(sent)
+        _, _, operation = split(message or b"")
+        tags.append(operation[0])
+    return tags
+
+
+def entries_of(file: Path) -> list[Entry]:
+    """Return the entries of an LDIF file."""
+    return list(entries(Document(path=file.name, source=lines_of([file.read_bytes()]))))
