@@ -34,7 +34,7 @@ class IndexDefinition:
     """As written; with options if the index is for these only, as slapd supports (cn;lang-fr)."""
     types: frozenset[str]
     """389-ds, DSEE: pres eq approx sub; slapd: pres eq approx sub subinitial subany subfinal; OpenDJ, Ping: presence
-    equality ordering substring approximate extensible; Active Directory: attribute container anr tuple subtree link."""
+    equality ordering substring approximate extensible; Active Directory: those of searchFlags, link."""
     rules: tuple[str, ...] = ()
     """Matching rules with an index, or that order the equality index (nsMatchingRule; extensible in OpenDJ)."""
     scan_limits: tuple[ScanLimit, ...] = ()
@@ -56,7 +56,7 @@ class IndexDefinition:
     """slapd's index line as written (olcDbIndex), which may define the indexes of several attributes; Active Directory:
     the DN of the attribute's entry in the schema."""
     search_flags: int | None = field(default=None, compare=False)
-    """Active Directory: searchFlags as read, of which some bits are index types; None: other products."""
+    """Active Directory: searchFlags as read, of which some bits are index types; None: not in the text."""
     created: datetime | None = field(default=None, compare=False)
     """When its entry was added (createTimestamp); building it changes no time. None: unknown, as for slapd."""
     modified: datetime | None = field(default=None, compare=False)

@@ -8,7 +8,7 @@ r"""The schema of Active Directory and AD LDS: which attributes it has, and whic
 
 searchFlags (bits, [MS-ADTS] 2.2.9) are the index configuration of every domain controller of the forest. Some attributes
 are indexed without: linked ones (linkID) for equality. systemFlags 4 marks constructed attributes, which no index has.
-An attribute without searchFlags has 0, if others of the same text have some.
+An attribute without searchFlags has no index, if others of the same text have some.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ATTRIBUTES = (
     NAME, FLAGS, SYSTEM_FLAGS, "attributeID", "attributeSyntax", "linkID", "isDefunct", "isMemberOfPartialAttributeSet"
 )  # fmt: skip
 """The attributes read of each attributeSchema entry."""
-BITS = {1: "attribute", 2: "container", 4: "anr", 32: "tuple", 64: "subtree"}
-"""The index type of each bit of searchFlags: attribute index, containerized index, ambiguous name resolution, tuple
-index, subtree index (for virtual list views). The other bits are no indexes."""
+BITS = {1: "fATTINDEX", 2: "fPDNTATTINDEX", 4: "fANR", 32: "fTUPLEINDEX", 64: "fSUBTREEATTINDEX"}
+"""The index type of each bit of searchFlags: of values, of values in each container, of ambiguous name resolution, of
+parts of values, of subtrees for virtual list views. The other bits are no indexes."""
 LINK = "link"
 """The link table, which has the linked attributes for equality."""
 BASE_ONLY, CONSTRUCTED = 2048, 4
@@ -88,7 +88,7 @@ class ActiveDirectorySchema:
         self.types.append(AttributeType(oid=oid or name, names=(name,), syntax=syntax))
         types = {type_ for bit, type_ in BITS.items() if flags & bit} | ({LINK} if link else set())
         self.definitions.append(
-            IndexDefinition(attribute=name, types=frozenset(types), written=entry.dn, search_flags=flags)
+            IndexDefinition(attribute=name, types=frozenset(types), written=entry.dn, search_flags=entry.number(FLAGS))
         )
         if why := _why_computed(entry, flags):
             self.computed[name.lower()] = why

@@ -28,7 +28,7 @@ from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.pattern import lines_like, whole
 from ldapdiag.evidence.log.reported_use import Examined, reported_use
-from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def scan(data: bytes, log: Scan) -> None:
     """Read whole rows."""
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     log.clock(None)
-    log.resolution(SECOND)
+    log.resolution(MILLISECOND)
     time_of = _clock(log)
     for row in _rows(data):
         if isinstance(row, csv.Error):  # a field beyond csv's limit
