@@ -24,6 +24,7 @@ from ldapdiag.analysis.indexes.index_ages import perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide, has_pages, searches_of, shows_few
 from ldapdiag.analysis.indexes.perhaps_pages import obstacle_of_pages
 from ldapdiag.analysis.indexes.predictions import predict
+from ldapdiag.analysis.indexes.reported_use import as_reported
 from ldapdiag.analysis.indexes.search_coverage import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.evidence.family import Family
@@ -107,7 +108,7 @@ def saves_enough(scan: SearchCoverage, predicted: int, quickest: int) -> bool:
 def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, prediction: Prediction) -> Obstacle:
     """Return why a set of indexes that removes a scan saves no time."""
     attributes = {change.attribute.lower() for _, change in indexes}
-    found = [each for each in assertions(trial.filter) if trial.database.leaf(each).assertion.attribute in attributes]
+    found = [each for each in assertions(trial.filter) if trial.leaf(each).assertion.attribute in attributes]
     assertion = next(iter(found or assertions(trial.filter)))
     wanted = ", ".join(sorted(f"{change.attribute} {change.type}" for _, change in indexes))
     entries = counted(round(prediction.candidates.expected), "entry", "entries")
@@ -153,7 +154,7 @@ def _helpful_sets(trial: IndexTrial, *, alone: bool) -> tuple[frozenset[Proposed
     `alone`: no other database answers the scan, so this one is known to lack an index.
     """
     joined = _joined_by_server(trial.scan)
-    sets = sufficient_sets(trial.filter, trial.database.leaf, scanned=alone)
+    sets = sufficient_sets(trial.filter, trial.leaf, scanned=alone)
     extended = [changes | joined for changes in sets] or [joined]
     return tuple(
         frozenset((trial.database_name, change) for change in changes)
@@ -179,7 +180,7 @@ def _obstacle(trial: IndexTrial, *, helped: bool) -> Obstacle | None:
 
     An index that answers some of the searches is built.
     """
-    obstacle = find_obstacle(trial.filter, trial.database.leaf)
+    obstacle = find_obstacle(trial.filter, trial.leaf)
     if helped and (obstacle is None or obstacle.cause is not Cause.NOT_BUILT):
         return None
     if not helped and (younger := perhaps_indexed_since(trial.scan, [trial.database], set(IndexUse))) is not None:
@@ -222,12 +223,12 @@ def _few_match_below(trial: IndexTrial) -> bool:
 
 
 def _all_unindexable(trial: IndexTrial) -> bool:
-    return all(trial.database.leaf(assertion).cause is Cause.UNINDEXABLE for assertion in assertions(trial.filter))
+    return all(trial.leaf(assertion).cause is Cause.UNINDEXABLE for assertion in assertions(trial.filter))
 
 
 def _obstacle_of_first(trial: IndexTrial) -> Obstacle:
     """Return why an index for the first assertion that lacks one would not help."""
-    leaves = [trial.database.leaf(assertion) for assertion in assertions(trial.filter)]
+    leaves = [trial.leaf(assertion) for assertion in assertions(trial.filter)]
     lacking = [leaf for leaf in leaves if leaf.change is not None] or leaves
     if not lacking:
         return Obstacle(cause=Cause.UNINDEXABLE, attribute="", text=trial.scan.group.shape, reason=NO_ASSERTION)
@@ -273,6 +274,14 @@ class IndexTrial:
     def database_name(self) -> str:
         """Return the name of the database; empty without index configuration."""
         return self.database.database.backend.name if isinstance(self.database, ConfiguredDatabase) else ""
+
+    def leaf(self, assertion: Assertion) -> Leaf:
+        """Simulate a search for one assertion; what the server reports of the scan comes first."""
+        leaf, scan = self.database.leaf(assertion), (self.scan.group, self.filter)
+        configured = self.database.database if isinstance(self.database, ConfiguredDatabase) else None
+        definition = configured.definition(assertion.attribute) if configured is not None else None
+        types = definition.types if definition is not None else frozenset[str]()
+        return as_reported(leaf, scan, self.database.leaf, types, traits_of(self.family))
 
     def would_help(self, changes: frozenset[Change]) -> bool:
         """Return whether indexes would help; False if most entries, or perhaps none at all, have the attributes."""
@@ -349,7 +358,7 @@ class IndexTrial:
         """Yield the values that the slowest of the searches has for the approximate matches an index is for."""
         slowest = self.scan.group.slowest
         logged = parse(slowest.subject) if slowest is not None else None
-        wanted = {each.attribute for each in assertions(self.filter) if self.database.leaf(each).change == change}
+        wanted = {each.attribute for each in assertions(self.filter) if self.leaf(each).change == change}
         for each in assertions(logged) if logged is not None else ():
             if each.kind is AssertionKind.APPROXIMATE and each.attribute in wanted and each.value:
                 yield each.value

@@ -27,7 +27,8 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.pattern import lines_like, whole
-from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.reported_use import Examined, reported_use
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
@@ -49,8 +50,22 @@ ROW = pattern(
 )
 """A row of events that were exported as XML (xml_envelope.py)."""
 COLUMNS = (
-    ("time", "client", "base", "filter", "scope", "returned", "etime", "preventing", "user"),
-    ((1, 2, 4, 5, 6, 10, 17, 18, 19), (1, 6, 2, 3, 8, 5, 17, 18, 19)),
+    (
+        "time",
+        "client",
+        "base",
+        "filter",
+        "scope",
+        "visited",
+        "returned",
+        "used",
+        "pages",
+        "disk",
+        "etime",
+        "preventing",
+        "user",
+    ),
+    ((1, 2, 4, 5, 6, 9, 10, 11, 12, 13, 17, 18, 19), (1, 6, 2, 3, 8, 4, 5, 11, 12, 13, 17, 18, 19)),
 )
 """The columns used, in each of the two orders."""
 SCOPES = {"base": 0, "onelevel": 1, "subtree": 2}
@@ -75,7 +90,9 @@ EVENT = pattern(
     r"""(?>.*?Internal\ event:\ A\ client\ issued\ a\ search\ operation\ with\ the\ following\ options)
     (?>.*?\bClient:\s*)(?P<client>\S*) (?>.*?Starting\ node:\s*)(?P<base>(?>.*?(?=Filter:\s)))
     Filter:\s*(?P<filter>(?>.*?(?=Search\ scope:\s)))Search\ scope:\s*(?P<scope>\w+)
-    (?>.*?Returned\ entries:\s*)(?P<returned>\d{1,18}) (?>.*?Search\ time\ \(ms\):\s*)(?P<etime>\d{1,18})
+    (?>.*?Visited\ entries:\s*)(?P<visited>\d{1,18}) (?>.*?Returned\ entries:\s*)(?P<returned>\d{1,18})
+    (?>.*?Used\ indexes:\s*)(?P<used>(?>.*?(?=Pages\ referenced:\s)))Pages\ referenced:\s*(?P<pages>\d{1,18})
+    (?>.*?Pages\ read\ from\ disk:\s*)(?P<disk>\d{1,18}) (?>.*?Search\ time\ \(ms\):\s*)(?P<etime>\d{1,18})
     (?>.*?Attributes\ Preventing\ Optimization:\s*)(?P<preventing>(?>.*?(?=User:\s)))User:\s*(?P<user>[^\r\n]*)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -106,7 +123,7 @@ def scan(data: bytes, log: Scan) -> None:
     """Read whole rows."""
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     log.clock(None)
-    log.resolution(SECOND)
+    log.resolution(MILLISECOND)
     time_of = _clock(log)
     for row in _rows(data):
         if isinstance(row, csv.Error):  # a field beyond csv's limit
@@ -163,6 +180,7 @@ def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> 
         client = client[1:].partition("]")[0]
     elif client.count(":") == 1:
         client = client.partition(":")[0]
+    use, expected = reported_use(_text(fields["used"]), _text(preventing))
     result = OperationResult(
         op=-1,
         time=time_of(fields["time"].strip()),
@@ -170,7 +188,7 @@ def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> 
         err=0,
         etime=whole(whole(fields["etime"]) * 1_000_000) if fields["etime"] else None,
         entries=whole(fields["returned"]),
-        notes=b"unindexed" if preventing.lower() not in {"", "none"} else b"",
+        notes=b"unindexed" if use.preventing else b"",
     )
     log.search_without_connection(
         result,
@@ -179,6 +197,13 @@ def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> 
         base=_text(fields["base"].strip()),
         scope=SCOPES[fields["scope"].lower()],
         filter=_text(fields["filter"].strip()),
+        examined=Examined(
+            use,
+            visited=whole(fields["visited"]),
+            pages=whole(fields["pages"] or "0"),
+            from_disk=whole(fields["disk"] or "0"),
+            expected=expected,
+        ),
     )
 
 

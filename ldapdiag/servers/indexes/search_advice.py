@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, parse_shape
 from ldapdiag.remedy import Remedy, RemedyKind, Where
+from ldapdiag.servers.products import product_of
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Family
 
 
-def rewrite_filter(client: str, part: str, *, negated: bool) -> Remedy:
+def rewrite_filter(client: str, part: str, *, negated: bool, family: Family | None = None) -> Remedy:
     """Advise another filter than the one with `part`, a part as logged."""
-    assertion = parse_shape(part)
-    if negated:
+    assertion, product = parse_shape(part), product_of(family) if family else None
+    if product is not None and (own := product.rewrite(part, negated=negated)):
+        text = own
+    elif negated:
         text = (
             f"Combine {part} with a part that few entries match, as in (&(uid=joe){part}): the server then tests only "
             "those few. Or store the meaning in an attribute of its own, such as (accountStatus=active), and index it "

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ldapdiag.evidence.log import active_directory_1644 as ad
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
+from ldapdiag.evidence.log.reported_use import Examined, ReportedUse
 from ldapdiag.evidence.log.scan import Hints
 from log.calls import Calls, calls_of
 
@@ -70,6 +71,7 @@ def found(notes: bytes = b"", user: bytes = b"A\\svc") -> tuple:
         ("base", b"DC=a,DC=b"),
         ("scope", 2),
         ("filter", b"(member<==>CN=x)"),
+        ("examined", Examined(ReportedUse(b"DNT_index", b"member" if notes else b""), 209_369, 9, 9, 94_168)),
     )
 
 
@@ -96,6 +98,7 @@ def test_the_whole_event_in_one_field(corpus: Path) -> None:
     first, second = calls_of(ad.scan, data)
     search = dict(first[2:])
     assert search.pop("base").startswith(b"CN=409,")
+    assert search.pop("examined") == Examined(ReportedUse(b"PDNT_index"), 56, 1407, 21, 56)
     assert search == {
         "client": b"172.16.222.132",
         "account": b"TESTLAB\\pushkin",
