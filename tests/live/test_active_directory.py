@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +16,7 @@ from lab.host import wait_for
 from lab.raw_ldap import BIND_REQUEST, SEARCH_REQUEST, UNBIND_REQUEST, split
 from lab.samba import ADMINISTRATOR, PASSWORD, SUFFIX
 from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.indexes.active_directory import ATTRIBUTES
 from ldapdiag.evidence.ldif import Entry, entries
 
 if TYPE_CHECKING:
@@ -36,6 +40,21 @@ changetype: modify
 add: queryPolicyObject
 queryPolicyObject: CN=Branch,{POLICIES}
 """
+PEOPLE, SEARCHES, VISITED = 300, 100, 20_000
+PERSON = f"""dn: CN=person {{number}},CN=Users,{SUFFIX}
+changetype: add
+objectClass: user
+employeeNumber: {{number}}
+
+"""
+EVENT = {
+    "LDAPServer": "DC1", "TimeGenerated": "11/20/2026 8:54:04 AM", "ClientIP": "10.77.2.2", "ClientPort": "33654",
+    "StartingNode": SUFFIX, "Filter": " (employeeNumber=7) ", "SearchScope": "subtree", "AttributeSelection": "cn",
+    "ServerControls": "", "VisitedEntries": VISITED, "ReturnedEntries": 1, "UsedIndexes": f"DNT_index:{VISITED}:N;",
+    "PagesReferenced": 9, "PagesReadFromDisk": 9, "PagesPreReadFromDisk": 9, "CleanPagesModified": 9,
+    "DirtyPagesModified": 9, "SearchTimeMS": 1641, "AttributesPreventingOptimization": "employeeNumber",
+    "User": "A\\svc",
+}  # fmt: skip
 ASKED = ("root DSE", "policies", "its settings", "its site's", "schema, first 1,000", "the other 473")
 
 
@@ -85,6 +104,39 @@ def test_its_own_policy_and_its_schema_are_read_and_nothing_else_is_asked(contro
     assert (len(read), indexed) == (1473, controller.indexed())
     (server,) = desk.diagnose(str(capture)).report["servers"]
     assert (server["numbers"]["idle_timeout_seconds"], server["numbers"]["descriptors_limit"]) == (300, 400)
+
+
+def test_the_printed_ldif_makes_the_index_and_its_reverse_drops_it(laboratory, topology, desk, tmp_path) -> None:
+    """No search is logged here, so events 1644 of a larger domain are written by hand."""
+    evidence = tmp_path / "dc1"
+    evidence.mkdir()
+    controller = laboratory.samba(topology.ldap, configuration="dsdb:schema update allowed = yes")
+    controller.modify("".join(PERSON.format(number=number) for number in range(PEOPLE)))
+    schema = controller.search(f"CN=Schema,{CONFIGURATION}", "(objectClass=attributeSchema)", *ATTRIBUTES)
+    (evidence / "schema.ldif").write_text(schema)
+    with (evidence / "events.csv").open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([EVENT.keys(), *[EVENT.values()] * 1000])
+    code, ldif, err = desk.run("indexes", str(evidence), "--ldif")
+    assert (code, "dn: CN=Employee-Number," in ldif) == (1, True), err
+
+    before, took = controller.indexed(), [seconds_of_searches(controller)]
+    controller.modify(ldif)
+    assert controller.indexed() - before == {"employeeNumber"}
+    took.append(seconds_of_searches(controller))
+    changed = r"(?s)(delete: searchFlags\n)(.*?)(-\nadd: searchFlags\n)(.*?)(?=-\n)"
+    controller.modify(re.sub(changed, r"\1\4\3\2", ldif))
+    assert controller.indexed() == before
+    print(f"{SEARCHES} searches of {PEOPLE} people: {took[0]:.2f} s; with the index {took[1]:.2f} s")  # noqa: T201  the figures, with -s
+
+
+def seconds_of_searches(controller: DomainController) -> float:
+    """Make searches that find a person each, and return how long they took."""
+    numbers = "\n".join(map(str, range(SEARCHES)))
+    controller.host.run(["tee", "/run/numbers"], stdin=numbers)
+    begun = time.monotonic()
+    found = controller.search(SUFFIX, "-f", "/run/numbers", "(employeeNumber=%s)", "1.1")
+    assert found.count("dn: CN=person") == SEARCHES
+    return time.monotonic() - begun
 
 
 def requests_of(sent: bytes) -> list[int]:

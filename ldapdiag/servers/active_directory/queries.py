@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.configuration import active_directory
+from ldapdiag.evidence.indexes import active_directory as schema
 from ldapdiag.servers.queries import CONFIG, INDEXES, Query, Scope
 
 SERVICE = "CN=Directory Service,CN=Windows NT,CN=Services,{configurationNamingContext}"
@@ -34,20 +35,7 @@ QUERIES = (
         base="{schemaNamingContext}",
         scope=Scope.SUBTREE,
         filter="(objectClass=attributeSchema)",
-        attributes=(
-            "objectClass",
-            "cn",
-            "lDAPDisplayName",
-            "attributeID",
-            "attributeSyntax",
-            "isDefunct",
-            "isMemberOfPartialAttributeSet",
-            "isSingleValued",
-            "linkID",
-            "oMSyntax",
-            "searchFlags",
-            "systemFlags",
-        ),
+        attributes=("objectClass", *schema.ATTRIBUTES),
         required=False,
         page_entries=PAGE,
     ),
