@@ -29,6 +29,7 @@ ip address add 10.77.1.2/32 dev lo
 samba-tool domain provision --realm={REALM} --domain=ADEX --adminpass={PASSWORD} --server-role=dc \
     --dns-backend=NONE --host-name=dc1 --host-ip=10.77.1.2 \
     --option='server services = ldap, cldap, kdc, rpc'
+samba-tool spn add ldap/dc1.ad.example.com 'DC1$'
 """
 
 

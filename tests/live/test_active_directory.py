@@ -14,7 +14,7 @@ from lab.applications import UNANSWERED, Application
 from lab.desk import Desk
 from lab.host import wait_for
 from lab.raw_ldap import BIND_REQUEST, SEARCH_REQUEST, UNBIND_REQUEST, split
-from lab.samba import ADMINISTRATOR, PASSWORD, SUFFIX
+from lab.samba import ADMINISTRATOR, PASSWORD, REALM, SUFFIX
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.indexes.active_directory import ATTRIBUTES
 from ldapdiag.evidence.ldif import Entry, entries
@@ -39,6 +39,17 @@ dn: {SETTINGS}
 changetype: modify
 add: queryPolicyObject
 queryPolicyObject: CN=Branch,{POLICIES}
+"""
+KERBEROS = f"""[libdefaults]
+default_realm = {REALM}
+dns_lookup_realm = false
+dns_lookup_kdc = false
+rdns = false
+default_ccache_name = FILE:/run/tickets
+[realms]
+{REALM} = {{
+    kdc = 10.77.1.2
+}}
 """
 PEOPLE, SEARCHES, VISITED = 300, 100, 20_000
 PERSON = f"""dn: CN=person {{number}},CN=Users,{SUFFIX}
@@ -104,6 +115,17 @@ def test_its_own_policy_and_its_schema_are_read_and_nothing_else_is_asked(contro
     assert (len(read), indexed) == (1473, controller.indexed())
     (server,) = desk.diagnose(str(capture)).report["servers"]
     assert (server["numbers"]["idle_timeout_seconds"], server["numbers"]["descriptors_limit"]) == (300, 400)
+
+
+def test_a_kerberos_ticket_is_enough_and_its_lack_is_the_reason(controller, topology, desk) -> None:
+    topology.desk.run(["tee", "-a", "/etc/hosts"], stdin="10.77.1.2 dc1.ad.example.com\n")
+    topology.desk.run(["tee", "/etc/krb5.conf"], stdin=KERBEROS)
+    asked = ("ldap://dc1.ad.example.com", "-Y", "GSSAPI")
+    assert "no Kerberos ticket: No Kerberos credentials available" in desk.run("diagnose", *asked)[2]
+    topology.desk.run(["kinit", f"Administrator@{REALM}"], stdin=PASSWORD)
+    said = desk.diagnose(*asked)
+    (server,) = said.report["servers"]
+    assert (server["numbers"]["idle_timeout_seconds"], said.gaps) == (900, {})
 
 
 def test_the_printed_ldif_makes_the_index_and_its_reverse_drops_it(laboratory, topology, desk, tmp_path) -> None:

@@ -208,7 +208,9 @@ class LdapConnection:
         except Exception as error:
             if self._bind.mechanism is not Mechanism.GSSAPI:
                 raise
-            raise QueryFailed(f"no Kerberos ticket: {str(error)[:200]}", "run kinit; klist lists tickets") from error
+            reason = str(error).rpartition("): ")[2][:200]  # behind the codes, and the advice to read what follows
+            how = f"run kinit; klist lists tickets. The server's are those of the principal ldap/{self._address.host}"
+            raise QueryFailed(f"no Kerberos ticket: {reason}", how) from error
         if self._connection.result["result"] != SUCCESS:
             raise bind_refused(self._connection.result, account)
 
