@@ -95,7 +95,9 @@ def as_reported(
 def _why_many(group: SearchGroup, *, walked: bool) -> str:
     visited = number(round(examined_each(group) or 0))
     chosen = "the server expected too many entries of its index" if walked else "its index was used"
-    return f"{chosen}, and each search visits {visited} entries to return {number(round(group.entries / group.answered))}"
+    return (
+        f"{chosen}, and each search visits {visited} entries to return {number(round(group.entries / group.answered))}"
+    )
 
 
 def _of_other_parts(filter_: Node, simulated: Callable[[Assertion], Leaf]) -> set[str]:

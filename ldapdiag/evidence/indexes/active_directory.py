@@ -6,8 +6,8 @@ r"""The schema of Active Directory and AD LDS: which attributes it has, and whic
 
     "DistinguishedName","isDefunct","lDAPDisplayName",…,"searchFlags"             Get-ADObject … | Export-Csv
 
-searchFlags (bits, [MS-ADTS] 2.2.9) are the index configuration of every domain controller of the forest. Some attributes
-are indexed without: linked ones (linkID) for equality. systemFlags 4 marks constructed attributes, which no index has.
+searchFlags (bits, [MS-ADTS] 2.2.9) are the index configuration of every domain controller of the forest. Linked
+attributes (linkID) are indexed without, for equality. systemFlags 4 marks constructed ones, which no index has.
 An attribute without searchFlags has no index, if others of the same text have some.
 """
 
