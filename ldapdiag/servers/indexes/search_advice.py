@@ -80,6 +80,16 @@ def correct_attribute(client: str, attribute: str) -> Remedy:
     )
 
 
+def search_each_domain(client: str, attribute: str) -> Remedy:
+    """Advise a search of another server than a global catalog, which lacks an attribute."""
+    return _advice(
+        client,
+        "Search the domains, not the global catalog",
+        f"Search a domain controller of each domain on port 389 below the domain's DN. Or let the global catalog have "
+        f"{attribute}: isMemberOfPartialAttributeSet TRUE in the schema, which replicates its values to every one.",
+    )
+
+
 def _advice(client: str, title: str, text: str) -> Remedy:
     return Remedy(
         title=title,
