@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, parse_shape
 from ldapdiag.remedy import Remedy, RemedyKind, Where
-from ldapdiag.servers.products import product_of
-
-if TYPE_CHECKING:
-    from ldapdiag.evidence.family import Family
 
 
-def rewrite_filter(client: str, part: str, *, negated: bool, family: Family | None = None) -> Remedy:
-    """Advise another filter than the one with `part`, a part as logged."""
-    assertion, product = parse_shape(part), product_of(family) if family else None
-    if product is not None and (own := product.rewrite(part, negated=negated)):
+def rewrite_filter(client: str, part: str, *, negated: bool, own: str = "") -> Remedy:
+    """Advise another filter than the one with `part`, a part as logged; `own`: what is true of the product alone."""
+    assertion = parse_shape(part)
+    if own:
         text = own
     elif negated:
         text = (
