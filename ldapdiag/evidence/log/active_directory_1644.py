@@ -21,7 +21,7 @@ from ldapdiag.evidence.log.event_rows import EVENT_ROW, MARK, NAMES
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.pattern import lines_like, whole
 from ldapdiag.evidence.log.reported_use import Examined, reported_use
-from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 NAME = "active-directory-1644"
 FAMILY = Family.AD
+IS_EXPORT = True
+"""Get-WinEvent returns the newest first, wevtutil the oldest."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SCOPES = {"base": 0, "onelevel": 1, "subtree": 2}
@@ -64,7 +66,7 @@ def recognised(head: bytes) -> int:
 def scan(data: bytes, log: Scan) -> None:
     """Read whole rows."""
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
-    log.resolution(SECOND)
+    log.resolution(MILLISECOND)
     time_of = _clock(log)
     for row in _rows(data):
         if not row:

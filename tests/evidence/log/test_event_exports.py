@@ -12,6 +12,7 @@ from log.windows_events import EXPORTS, FORMS, NEW, OLD, as_csv, as_messages, as
 from log_lines import period
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TRUTH = (
@@ -202,3 +203,12 @@ def test_a_period_of_events_that_are_written_newest_first(form: str, tmp_path: P
     (stream,) = read([str(tmp_path / "events")], period=period(since, until)).streams
 
     assert stream.counts.finished().operations[SEARCH] == 100
+
+
+@pytest.mark.parametrize("form", [as_csv, as_xml])
+def test_controllers_with_the_same_events_are_no_copies(form: Callable[..., str], tmp_path: Path) -> None:
+    for name in ("DC1", "DC2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "events").write_text(form([event(number, server=name) for number in range(30)]))
+
+    assert len(read([str(tmp_path)]).streams) == 2
