@@ -27,6 +27,12 @@ def is_tested(family: Family | None) -> bool:
     return product is not None and product.candidates_tested
 
 
+def rewritten(family: Family | None, part: str, *, negated: bool) -> str:
+    """Return what to search for at a product in place of a part of a filter; empty: what is true of every product."""
+    product = product_of(family) if family else None
+    return product.rewrite(part, negated=negated) if product is not None else ""
+
+
 @cache
 def _product(folder: str) -> Product:
     product: Product = import_module(f"{__package__}.{folder}.product").PRODUCT

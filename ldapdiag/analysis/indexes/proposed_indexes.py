@@ -24,7 +24,7 @@ from ldapdiag.analysis.indexes.index_ages import perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide, has_pages, searches_of, shows_few
 from ldapdiag.analysis.indexes.perhaps_pages import obstacle_of_pages
 from ldapdiag.analysis.indexes.predictions import predict
-from ldapdiag.analysis.indexes.reported_use import as_reported
+from ldapdiag.analysis.indexes.reported_use import OUTSIDE_CATALOG, as_reported, lacks_in_catalog
 from ldapdiag.analysis.indexes.search_coverage import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.evidence.family import Family
@@ -32,7 +32,7 @@ from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, N
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse
+from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse, Leaf
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.traits import traits_of
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
-    from ldapdiag.servers.indexes.candidates import Forecast, Leaf
+    from ldapdiag.servers.indexes.candidates import Forecast
 
 MOST_MATCH = "most entries may match, and an index keeps no list of so many"
 UNKNOWN_TO_SCHEMA = "no known schema defines it, and no search for it has returned an entry"
@@ -281,6 +281,13 @@ class IndexTrial:
         configured = self.database.database if isinstance(self.database, ConfiguredDatabase) else None
         definition = configured.definition(assertion.attribute) if configured is not None else None
         types = definition.types if definition is not None else frozenset[str]()
+        if configured is not None and lacks_in_catalog(assertion, self.scan.group, configured.configuration):
+            return Leaf(
+                assertion=assertion,
+                index_use=IndexUse.INDEXED,
+                cause=Cause.UNKNOWN_ATTRIBUTE,
+                why=OUTSIDE_CATALOG,
+            )
         return as_reported(leaf, scan, self.database.leaf, types, traits_of(self.family))
 
     def would_help(self, changes: frozenset[Change]) -> bool:
@@ -290,13 +297,25 @@ class IndexTrial:
         if not self.scan.group.entries and not all(self.database.in_schema(change.attribute) for change in changes):
             return False
         index_use = self._with_added(changes)
-        by_presence = any(change.type in PRESENCE for change in changes)
+        of_presence = self._of_presence_alone
+        by_presence = any(change.type in PRESENCE or change in of_presence for change in changes)
         # What narrows (&(displayName=*)(!(title=*))) is the part that has no list.
-        by_presence_alone = index_use is IndexUse.PARTIALLY and all(change.type in PRESENCE for change in changes)
+        by_presence_alone = index_use is IndexUse.PARTIALLY and all(
+            change.type in PRESENCE or change in of_presence for change in changes
+        )
         may_match_most = (index_use is IndexUse.DEPENDS or by_presence_alone) and by_presence and not self._few_have_it
         return index_use is not IndexUse.UNINDEXED and not (
             may_match_most and isinstance(self.database, ConfiguredDatabase)
         )
+
+    @property
+    def _of_presence_alone(self) -> frozenset[Change]:
+        """Return the indexes that only assertions of presence in the filter need, whatever else these types serve."""
+        wanted: dict[bool, set[Change]] = {True: set(), False: set()}
+        for each in assertions(self.filter):
+            if (change := self.leaf(each).change) is not None:
+                wanted[each.kind is AssertionKind.PRESENCE].add(change)
+        return frozenset(wanted[True] - wanted[False])
 
     @property
     def _few_have_it(self) -> bool:
@@ -312,6 +331,8 @@ class IndexTrial:
             return False
         if self.scan.refused and not self.scan.completed:
             return self.scan.group.most_limited <= FEW_ENTRIES
+        if self.scan.group.reported:
+            return shows_few(self.scan.group, self.scan.stops, FEW_ENTRIES - 1)  # no page is as small
         return traits_of(self.family).logs_pages and shows_few(self.scan.group, self.scan.stops, FEW_PRESENT)
 
     def certainly_helps(self, changes: frozenset[Change]) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.log.searches import ReportedIndexes, SearchGroup, Visits
     from ldapdiag.evidence.filter_tree import Assertion, Node
+    from ldapdiag.evidence.indexes import IndexConfiguration
     from ldapdiag.servers.indexes.candidates import Leaf
     from ldapdiag.servers.traits import Traits
 
@@ -29,6 +30,14 @@ FEW_VISITED = 1000
 MOST_RETURNED = 0.5
 """The share of the entries visited from which on those returned explain them."""
 ANSWERED = frozenset({Cause.NONE, Cause.LIMIT_PERHAPS})
+
+
+OUTSIDE_CATALOG = "the global catalog has it of its own domain alone (isMemberOfPartialAttributeSet)"
+
+
+def lacks_in_catalog(assertion: Assertion, group: SearchGroup, configuration: IndexConfiguration) -> bool:
+    """Return whether searches of a whole forest, below its root, are for an attribute that the global catalog lacks."""
+    return not group.base and group.scope == "sub" and assertion.attribute in configuration.outside_catalog
 
 
 def examines_many(group: SearchGroup) -> bool | None:
@@ -89,13 +98,17 @@ def as_reported(
     usual = traits.index_types.get(leaf.assertion.kind)
     if walked and one_level and leaf.cause is Cause.NONE and usual in types and one_level not in types:
         return replace(leaf, cause=Cause.TYPE_MISSING, change=Change(leaf.assertion.name, one_level))
+    if walked and any(simulated(each).change is not None for each in assertions(filter_)):
+        return leaf  # another part has no index, which explains a walk for all of an OR
     return replace(leaf, cause=Cause.LIMIT, why=_why_many(group, walked=walked))
 
 
 def _why_many(group: SearchGroup, *, walked: bool) -> str:
     visited = number(round(examined_each(group) or 0))
     chosen = "the server expected too many entries of its index" if walked else "its index was used"
-    return f"{chosen}, and each search visits {visited} entries to return {number(round(group.entries / group.answered))}"
+    return (
+        f"{chosen}, and each search visits {visited} entries to return {number(round(group.entries / group.answered))}"
+    )
 
 
 def _of_other_parts(filter_: Node, simulated: Callable[[Assertion], Leaf]) -> set[str]:

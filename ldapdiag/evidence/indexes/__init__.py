@@ -131,8 +131,8 @@ class IndexConfiguration:
     kind: ClassVar[str] = "index-configuration"
     how: ClassVar[str] = (
         "389-ds: its dse.ldif; OpenLDAP: slapcat -n0 > config.ldif, or slapd.conf; OpenDJ, PingDirectory: its "
-        "config.ldif, or dsconfig list-backend-indexes --backend-name … > indexes.txt; DSEE: its dse.ldif; Active Directory: "
-        'its schema: ldifde -f schema.ldf -d "CN=Schema,CN=Configuration,DC=…" -r "(objectClass=attributeSchema)"'
+        "config.ldif, or dsconfig list-backend-indexes --backend-name … > indexes.txt; DSEE: its dse.ldif; Active "
+        'Directory: ldifde -f schema.ldf -d "CN=Schema,CN=Configuration,DC=…" -r "(objectClass=attributeSchema)"'
     )
 
     origin: Origin

@@ -6,8 +6,8 @@ r"""The schema of Active Directory and AD LDS: which attributes it has, and whic
 
     "DistinguishedName","isDefunct","lDAPDisplayName",…,"searchFlags"             Get-ADObject … | Export-Csv
 
-searchFlags (bits, [MS-ADTS] 2.2.9) are the index configuration of every domain controller of the forest. Some attributes
-are indexed without: linked ones (linkID) for equality. systemFlags 4 marks constructed attributes, which no index has.
+searchFlags (bits, [MS-ADTS] 2.2.9) are the index configuration of every domain controller of the forest. Linked
+attributes (linkID) are indexed without, for equality. systemFlags 4 marks constructed ones, which no index has.
 An attribute without searchFlags has no index, if others of the same text have some.
 """
 
@@ -71,17 +71,20 @@ class ActiveDirectorySchema:
 
     def take(self, entry: Entry) -> None:
         """Read an attribute; other entries are ignored."""
+        self.cut = not entry.closed
         name, of_classes = entry.first(NAME), "classSchema" in entry.values("objectClass")
         if not name or CONTAINER not in entry.key or of_classes or "governsID" in entry:
             return
         if len(self.types) >= MOST_TYPES:
             self.document.note(f"Only the first {MOST_TYPES:,} attributes of the schema were kept.")
             return
-        self.container = self.container or entry.dn.partition(",")[2]
-        if comparable(entry.dn.partition(",")[2]) != comparable(self.container):
+        at = entry.dn.lower().find(CONTAINER)
+        container = entry.dn[at + 1 :] if at > 0 else entry.dn.partition(",")[2]
+        self.container = self.container or container
+        if comparable(container) != comparable(self.container):
             self.document.note("Attributes of a second schema were ignored: name the export of each forest alone.")
             return
-        self.cut, flags, link = not entry.closed, entry.number(FLAGS) or 0, entry.number("linkID")
+        flags, link = entry.number(FLAGS) or 0, entry.number("linkID")
         self.shows_flags |= FLAGS in entry
         oid = entry.first("attributeID")
         syntax = f"{RFC_4517}{SYNTAXES.get(entry.first('attributeSyntax'), '15')}"
@@ -99,11 +102,13 @@ class ActiveDirectorySchema:
         """Return the indexes, if the text has searchFlags, and the schema."""
         if not self.types:
             return
-        schema = schema_of(self.types, self.document.origin(), whole=False)
-        whole = not self.cut and schema.types.keys() >= OF_EVERY_FOREST
-        yield schema_of(self.types, self.document.origin(), whole=whole)
         if not self.shows_flags:
             self.document.note(f"The schema has no {FLAGS}, which show the indexes: export them, too.")
+        whole = (
+            not (self.cut or self.document.missed) and {one.names[0].lower() for one in self.types} >= OF_EVERY_FOREST
+        )
+        yield schema_of(self.types, self.document.origin(), whole=whole)
+        if not self.shows_flags:
             return
         root = self.container.partition(",")[2].partition(",")[2]
         backend = Backend(

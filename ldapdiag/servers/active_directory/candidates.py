@@ -122,7 +122,9 @@ def look_up(assertion: Assertion, scope: str, database: Database) -> Leaf:
         return _indexed(assertion, database)
     if LINK in types:
         by_link = assertion.kind is AssertionKind.EQUALITY
-        return _indexed(assertion, database) if by_link else _unindexable(assertion, "a link: equality alone is indexed")
+        return (
+            _indexed(assertion, database) if by_link else _unindexable(assertion, "a link: equality alone is indexed")
+        )
     if why := _why_never(assertion, database):
         return _unindexable(assertion, why)
     if wanted is None:

@@ -34,8 +34,8 @@ EXPECTED_IN_LOG = "Event 1644 must name idx_… of the attribute among the used 
 LIBRARIES: tuple[str, ...] = ()
 BETWEEN_LDIF = ""
 WITHOUT_SCRIPT = (
-    "No shell script changes the indexes of Active Directory: the report has the lines of PowerShell, and --ldif prints "
-    "the same for ldifde."
+    "No shell script changes the indexes of Active Directory: the report has the lines of PowerShell, and --ldif the "
+    "same for ldifde."
 )
 WITHOUT_LDIF = (
     "the searchFlags of these attributes are not in the evidence: export the whole schema, or use the lines of "
@@ -46,12 +46,12 @@ NOT_TESTED = "By Microsoft's documentation; not tested on Windows."
 VALUE_OF = {name: bit for bit, name in BITS.items()}
 NEEDED = {BITS[2]: (BITS[1], BITS[2])}
 """The types that are added together: the first serves all other searches."""
-SMALL, LARGE = (
+PRICE = (
     "The change replicates to the whole forest, and each domain controller builds the index on its own, at once after "
     "it reads the schema (5 min at most): replication to it waits meanwhile, and its processors and disks are busy. "
-    "The nineteenth character 1 of dSHeuristics defers this to schemaUpdateNow or a restart of each domain controller.",
-    "A tuple index is many times as large as another one of the same attribute. ",
+    "The nineteenth character 1 of dSHeuristics defers this to schemaUpdateNow or a restart of each domain controller."
 )
+LARGE = "A tuple index is many times as large as another one of the same attribute. "
 RIGHTS = "An account of Schema Admins is needed, and the connection to the schema master."
 
 
@@ -104,7 +104,7 @@ def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         kind=RemedyKind.CONFIG,
         text=_powershell(place.backend, "-bor $bits", ((one.attribute, one.bits) for one in chosen)),
         changes=f"Searches by these attributes use an index at every domain controller. {RIGHTS} {NOT_TESTED}",
-        risk=f"{LARGE * wide}{SMALL}",
+        risk=f"{LARGE * wide}{PRICE}",
         undo=_powershell(place.backend, "-band -bnot $bits", ((one.attribute, one.added) for one in chosen))
         if all(one.known for one in chosen)
         else "Set searchFlags to the values that the commands print before the change.",
@@ -147,8 +147,8 @@ def build_indexes(place: IndexPlace, attributes: Sequence[str]) -> Remedy:
         target=place.server.name,
         where=Where.SERVER,
         kind=RemedyKind.ADVICE,
-        text="On this domain controller, compare searchFlags of the attribute with those of the schema master: they may "
-        "not have replicated. Event 1137 of the Directory Service log names each index that was built. If the "
+        text="On this domain controller, compare searchFlags of the attribute with those of the schema master: they "
+        "may not have replicated. Event 1137 of the Directory Service log names each index that was built. If the "
         "nineteenth character of dSHeuristics is 1, indexes are built after schemaUpdateNow or a restart. If the index "
         f"is there, the server expected too many entries of it: add another part to the filter. {NOT_TESTED}",
         changes="Nothing by itself; after schemaUpdateNow the domain controller builds the indexes that it lacks.",
@@ -210,6 +210,9 @@ def _role(backend: Backend) -> str:
     return "netdom query fsmo names the schema master"
 
 
+FOUND = "Get-ADObject -Server $master -SearchBase $schema -Filter \"lDAPDisplayName -eq '$name'\""
+
+
 def _powershell(backend: Backend, how: str, bits: Iterable[tuple[str, int]]) -> str:
     """Return lines of PowerShell that change searchFlags at the schema master, and let it read the schema again.
 
@@ -221,8 +224,7 @@ def _powershell(backend: Backend, how: str, bits: Iterable[tuple[str, int]]) -> 
         f"$master = {master}",
         "$schema = (Get-ADRootDSE -Server $master).schemaNamingContext",
         "function Set-Bits($name, $bits) {",
-        "  $a = Get-ADObject -Server $master -SearchBase $schema -Filter \"lDAPDisplayName -eq '$name'\" "
-        "-Properties searchFlags",
+        f"  $a = {FOUND} -Properties searchFlags",
         '  "${name}: searchFlags was $([int]$a.searchFlags)"',
         f"  Set-ADObject $a -Server $master -Replace @{{searchFlags = ([int]$a.searchFlags {how})}}",
         "}",
@@ -252,16 +254,14 @@ UPDATE_NOW = "dn:\nchangetype: modify\nadd: schemaUpdateNow\nschemaUpdateNow: 1\
 def _verified(backend: Backend, chosen: Iterable[FlagChange]) -> str:
     """Return what shows the new values, and the use of an index."""
     names = " ".join(f"(lDAPDisplayName={one.attribute})" for one in chosen).replace(" ", "")
-    every = (
-        "Get-ADForest | ForEach-Object Domains | ForEach-Object { Get-ADDomainController -Filter * -Server $_ } | "
-        "ForEach-Object HostName"
-    )
-    servers = "Read-Host 'host:port of each instance'" if _is_lds(backend) else every
+    every = "(Get-ADForest).Domains | % { (Get-ADDomainController -Filter * -Server $_).HostName }"
+    servers = "(Read-Host 'host:port of each instance') -split ' '" if _is_lds(backend) else every
     return "\n".join([
-        f"$servers = {servers}",
-        f"foreach ($dc in $servers) {{ Get-ADObject -Server $dc -SearchBase (Get-ADRootDSE -Server $dc)"
-        f".schemaNamingContext -LDAPFilter '(|{names})' -Properties lDAPDisplayName, searchFlags | "
-        "Format-Table @{n='server'; e={$dc}}, lDAPDisplayName, searchFlags }",
+        f"foreach ($dc in {servers}) {{",
+        "  $schema = (Get-ADRootDSE -Server $dc).schemaNamingContext",
+        f"  Get-ADObject -Server $dc -SearchBase $schema -LDAPFilter '(|{names})' -Properties searchFlags |",
+        "    Format-Table @{n='server'; e={$dc}}, Name, searchFlags",
+        "}",
         "# Event 1137 (Directory Service log) names each index that was built. Then search with the STATS control",
         "# (ldp.exe, Search Stats; adfind -stats): it must name idx_ and the attribute.",
     ])  # fmt: skip

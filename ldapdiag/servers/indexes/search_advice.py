@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, parse_shape
 from ldapdiag.remedy import Remedy, RemedyKind, Where
-from ldapdiag.servers.products import product_of
-
-if TYPE_CHECKING:
-    from ldapdiag.evidence.family import Family
 
 
-def rewrite_filter(client: str, part: str, *, negated: bool, family: Family | None = None) -> Remedy:
-    """Advise another filter than the one with `part`, a part as logged."""
-    assertion, product = parse_shape(part), product_of(family) if family else None
-    if product is not None and (own := product.rewrite(part, negated=negated)):
+def rewrite_filter(client: str, part: str, *, negated: bool, own: str = "") -> Remedy:
+    """Advise another filter than the one with `part`, a part as logged; `own`: what is true of the product alone."""
+    assertion = parse_shape(part)
+    if own:
         text = own
     elif negated:
         text = (
@@ -77,6 +71,16 @@ def correct_attribute(client: str, attribute: str) -> Remedy:
         "Correct the filter or the schema",
         f"Look up {what} in the server's schema. If the name is misspelled, correct the application. If it belongs to "
         "a schema that was never loaded, load that. If it has no rule for this comparison, search for equality.",
+    )
+
+
+def search_each_domain(client: str, attribute: str) -> Remedy:
+    """Advise a search of another server than a global catalog, which lacks an attribute."""
+    return _advice(
+        client,
+        "Search the domains, not the global catalog",
+        f"Search a domain controller of each domain on port 389 below the domain's DN. Or let the global catalog have "
+        f"{attribute}: isMemberOfPartialAttributeSet TRUE in the schema, which replicates its values to every one.",
     )
 
 
