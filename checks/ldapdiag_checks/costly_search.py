@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.analysis.indexes.reported_use import examines_many, visits_clause
 from ldapdiag.analysis.indexes.worth import without_result
 from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, is_unindexed
 from ldapdiag.analysis.log.traffic import Traffic
@@ -40,6 +41,9 @@ OWNER = "the owner of the account decides whether the search is needed."
 UNKNOWN = (
     f"{NEXT}ldapdiag indexes, with the access log and the index configuration, prints the commands of the index that "
     f"helps, or why none does; {OWNER}"
+)
+OTHER_CAUSES = (
+    "Look at the pages read from the disk, the checks of access and of nested groups, and the processors of the server."
 )
 NO_INDEX = f"{NO_COMMAND}the plan of ldapdiag indexes has no index for it; {OWNER}"
 
@@ -249,6 +253,8 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestOperation) -
     if search.unindexed:
         yield f"The server notes {search.unindexed:,} of {search.answered:,} as unindexed, in full or in part."
     yield from _sorted(search)
+    if examines_many(search) is False:
+        yield f"No index makes them faster{visits_clause(search)}. {OTHER_CAUSES}"
     if 2 * search.wait >= search.etime:
         yield f"{_seconds(search.wait)} of it was spent waiting for a worker thread: see worker-saturation."
     if traffic.segment.resolution >= SECOND:

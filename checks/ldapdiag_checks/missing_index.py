@@ -15,11 +15,13 @@ from ldapdiag.analysis.indexes.account_limits import (
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes, indexes_as_data, set_with
 from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, saved_between, time_with
+from ldapdiag.analysis.indexes.reported_use import visits_clause
 from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.unhelped_scans import find_unhelped_scans
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless
@@ -27,6 +29,7 @@ from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.example_search import search_command
+from ldapdiag.servers.products import UNTESTED, is_tested
 from ldapdiag.wording import counted, duration, durations, percent
 from ldapdiag.wording import seconds as in_seconds
 
@@ -158,10 +161,12 @@ def _finding(
         subject=_subject(row, plan),
         key=f"{plan.server}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
         severity=severity_of_cost(_cost(row, plan, coverage), limits),
-        confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN
+        if is_tested(coverage.family) and any(one.noted and one.certain for one in row.resolved)
+        else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: "
         + "; ".join([lacks] * bool(row.refused) + [saves] * bool(row.examining)),
-        detail="\n".join(_sentences(row, plan, fastest)),
+        detail="\n".join(_sentences(row, plan, fastest, coverage.family)),
         observed={
             "server": plan.server,
             "backend": row.backend.name if row.backend else None,
@@ -197,13 +202,13 @@ def _cost(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Cost
     return Cost(share, saved / SECOND, count, coverage.seconds, refused, failing(scans))
 
 
-def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[str]:
+def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int, family: Family | None) -> Iterator[str]:
     for one in row.resolved[:3]:
         noted = f", {one.noted:,} of {one.count:,} noted as unindexed" if one.noted else ""
         then = time_with(one.each_after(plan.added), one.mean, fastest) if one.examining else TIME_UNKNOWN
         yield (
             f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): {counted(one.count, 'time')} "
-            f"{duration(one.mean / SECOND)}{noted}; with the index {then}."
+            f"{duration(one.mean / SECOND)}{visits_clause(one.group)}{noted}; with the index {then}."
         )
     first = row.resolved[0].group
     yield from trend_sentences(first.trend, f"Those for {first.shape}" if len(row.resolved) > 1 else "These searches")
@@ -221,6 +226,8 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[s
         yield f"{row.refused:,} of them failed for lack of an index.{accounts}"
         yield from limit_sentences(limits_of(stopped_by(row.resolved, ADMIN_LIMIT), by))[:3]
     yield from time_limit_sentences(row.resolved)
+    if not is_tested(family):
+        yield UNTESTED
     if not any(one.certain for one in row.resolved):
         yield "It helps if fewer entries match than an ID list may have; their number is not in the evidence."
     if not plan.exact:

@@ -12,6 +12,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.search_advice import ask_for_more_characters
+from ldapdiag.servers.products import is_tested
 
 
 @check(
@@ -65,7 +66,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) ->
     return Finding(
         subject=one.subject,
         severity=severity_of_cost(Cost.of(one, coverage.seconds), limits) if one.worth_a_change else Severity.INFO,
-        confidence=Confidence.CERTAIN,
+        confidence=Confidence.CERTAIN if is_tested(coverage.family) else Confidence.LIKELY,
         title=f"{one.shape} searches for too few characters for an index on {one.attribute}: {one.obstacle.reason}",
         detail=one.summary,
         observed=one.observed,

@@ -12,7 +12,7 @@ from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.search_advice import rewrite_filter
-from ldapdiag.servers.products import product_of
+from ldapdiag.servers.products import UNTESTED, is_tested, rewritten
 from ldapdiag.wording import counted
 
 MOST_SHAPES = 100
@@ -73,6 +73,8 @@ def judge(
 def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) -> Finding:
     client = one.requesters[0].client if one.requesters else one.server
     doubt, shapes = _doubt(one, coverage), one.by_shape
+    part, negated = one.obstacle.text, one.obstacle.negated
+    own = rewritten(coverage.family, part, negated=negated)
     filters = shapes[0].shape if len(shapes) == 1 else f"{counted(len(shapes), 'filter')} with {one.name}"
     return Finding(
         subject=one.subject,
@@ -83,7 +85,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) ->
         observed=one.observed | {"shapes": [each.shape for each in shapes[:MOST_SHAPES]]},
         server=one.server,
         hosts=(one.host,),
-        remedies=(rewrite_filter(client, one.obstacle.text, negated=one.obstacle.negated),),
+        remedies=(rewrite_filter(client, part, negated=negated, own=own),),
         origins=coverage.origins,
     )
 
@@ -100,7 +102,4 @@ def _doubt(one: UnhelpedScans, coverage: IndexCoverage) -> str:
         return "Not certain: it is concluded from the value of the slowest search; an index may serve the others."
     if one.obstacle.inferred:
         return f"Not certain: an index by the matching rule of {one.obstacle.text} may be possible; ask the vendor."
-    product = product_of(coverage.family) if coverage.family else None
-    if product is None or not product.candidates_tested:
-        return "Not certain: the product's use of indexes is taken from its manual, and was not tested."
-    return ""
+    return "" if is_tested(coverage.family) else UNTESTED

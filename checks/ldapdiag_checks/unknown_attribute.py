@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.lacking_attributes import NOTED_OF_SEVERAL
 from ldapdiag.analysis.indexes.proposed_indexes import UNKNOWN_TO_SCHEMA
+from ldapdiag.analysis.indexes.reported_use import OUTSIDE_CATALOG, lacks_in_catalog
 from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.check import MainNumber, check
-from ldapdiag.evidence.filter_tree import Assertion
+from ldapdiag.evidence.filter_tree import Assertion, assertions
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
-from ldapdiag.servers.indexes.search_advice import correct_attribute
+from ldapdiag.servers.indexes.search_advice import correct_attribute, search_each_domain
 from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
 
@@ -32,11 +33,14 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## What it looks at
     Searches in the access log with a filter part that the server cannot evaluate: 389-ds notes F; slapd logs the
     part with a question mark, (?name=...), also where the attribute has no rule for >= or for substrings; or the
-    schema in the evidence does not have the attribute. Such a part matches nothing, whatever is stored; most servers
-    find that out quickly, but 389-ds examines every entry for a substring. No index is proposed for it.
+    schema in the evidence does not have the attribute; Active Directory logs (UNDEFINED), or a search of the whole
+    forest asks for an attribute that the global catalog has of its own domain alone. Such a part matches nothing,
+    whatever is stored; most servers find that out quickly, but 389-ds examines every entry for a substring. No index
+    is proposed for it.
 
     - certain: the server's note or its schema shows which attribute it is.
-    - likely: no known schema has it, and no search for it returned an entry.
+    - likely: no known schema has it, and no search for it returned an entry; or the global catalog lacks it, which is
+      concluded from a base that is the root.
 
     ## Severity
     - low: always; the answer is not what the application means.
@@ -55,7 +59,7 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     found: dict[Subject, list[SearchCoverage]] = defaultdict(list)
     whys: dict[Subject, str] = {}
     for row in coverage.searches:
-        for attribute, why in _unknown(row):
+        for attribute, why in _unknown(row, coverage):
             found[row.group.shape, attribute].append(row)
             whys.setdefault((row.group.shape, attribute), why)
     for subject, rows in sorted(found.items()):
@@ -68,7 +72,7 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
         )
 
 
-def _unknown(row: SearchCoverage) -> Iterator[tuple[str, str]]:
+def _unknown(row: SearchCoverage, coverage: IndexCoverage) -> Iterator[tuple[str, str]]:
     """Yield the unknown attributes of a filter, and the evidence."""
     leaves = row.forecast.leaves if row.forecast else ()
     lacking = [leaf for leaf in leaves if leaf.cause is Cause.UNKNOWN_ATTRIBUTE and leaf.why != NOTED_OF_SEVERAL]
@@ -80,6 +84,10 @@ def _unknown(row: SearchCoverage) -> Iterator[tuple[str, str]]:
     hindrance = row.obstacle
     if not named and hindrance is not None and hindrance.cause is Cause.UNKNOWN_ATTRIBUTE:
         named = {hindrance.attribute: hindrance.reason}
+    configured = coverage.indexes.configuration if coverage.indexes else None
+    for each in assertions(row.filter) if row.filter and configured else ():
+        if configured and lacks_in_catalog(each, row.group, configured):
+            named[each.name] = OUTSIDE_CATALOG
     yield from named.items()
 
 
@@ -87,13 +95,14 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
     shape, attribute = subject
     count, seconds = sum(row.count for row in rows), sum(row.etime for row in rows) / SECOND
     askers = rows[0].group.requesters
+    advice = search_each_domain if why == OUTSIDE_CATALOG else correct_attribute
     what = attribute or "one of its attributes"
     matches = "the result is always empty" if isinstance(rows[0].filter, Assertion) else "that part matches nothing"
     return Finding(
         subject=f"{shape} at {coverage.server}",
         key=f"{coverage.server}|{shape}|{attribute}",
         severity=Severity.LOW,
-        confidence=Confidence.LIKELY if why == UNKNOWN_TO_SCHEMA else Confidence.CERTAIN,
+        confidence=Confidence.LIKELY if why in {UNKNOWN_TO_SCHEMA, OUTSIDE_CATALOG} else Confidence.CERTAIN,
         title=f"{coverage.server} cannot evaluate {what} in {shape}: {why}",
         detail=f"{counted(count, 'search')}, {in_seconds(seconds)}; {matches}, and an index would not change that.\n"
         f"Sent by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
@@ -109,6 +118,6 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
         },
         server=coverage.server,
         hosts=(coverage.host,),
-        remedies=(correct_attribute(askers[0].client if askers else coverage.server, attribute),),
+        remedies=(advice(askers[0].client if askers else coverage.server, attribute),),
         origins=coverage.origins,
     )

@@ -41,6 +41,7 @@ MODULES = (
     "host_formats.haproxy_cfg",
     "host_formats.f5_profiles",
     "configuration.active_directory",
+    "indexes.active_directory",
     "dsconf_format",
     "dsconfig_format",
     "indexes.dsconf_list",

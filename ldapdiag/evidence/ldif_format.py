@@ -15,6 +15,7 @@ from ldapdiag.evidence.configuration import openldap as openldap_configuration
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes import IndexConfiguration, entry_count, explanations, index_status, index_tasks, opends
+from ldapdiag.evidence.indexes import active_directory as active_directory_indexes
 from ldapdiag.evidence.indexes import ds389 as ds389_indexes
 from ldapdiag.evidence.indexes import entry_count as opends_entry_count
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
@@ -51,6 +52,7 @@ ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
     active_directory.ActiveDirectoryConfiguration,
     ds389_indexes.Ds389Indexes,
     openldap_indexes.OpenldapIndexes,
+    active_directory_indexes.ActiveDirectorySchema,
     entry_count.OpenldapEntryCount,
     opends.OpendsIndexes,
     opends_entry_count.OpendsEntryCount,

@@ -41,7 +41,8 @@ def add_indexes(
     ldif = module.add_indexes_ldif(place, changes)
     if ldif is None:
         return (remedy,)
-    title = f"{remedy.title} by LDIF for ldapmodify"
+    tool = "ldifde" if without_script(place.configuration.identity.family) else "ldapmodify"
+    title = f"{remedy.title} by LDIF for {tool}"
     return remedy, alternative(replace(remedy, title=title, kind=RemedyKind.LDIF, text=ldif, brief=""))
 
 
@@ -109,6 +110,12 @@ def between_ldif(family: Family | None) -> str:
     return module.BETWEEN_LDIF if module else ""
 
 
+def without_script(family: Family | None) -> str:
+    """Return why no shell script changes indexes, as a sentence; empty: one does."""
+    product = product_of(family) if family else None
+    return product.without_script if product else ""
+
+
 def without_ldif(configuration: IndexConfiguration) -> str:
     """Return why there is no LDIF that changes indexes."""
     if configuration.monitored is False:
@@ -116,6 +123,8 @@ def without_ldif(configuration: IndexConfiguration) -> str:
             "this server has no monitor database, so the end of a build that ldapmodify starts would not be visible: "
             "--script builds the indexes while the server is stopped"
         )
+    if (product := product_of(configuration.identity.family)) is not None and product.without_ldif:
+        return product.without_ldif
     if configuration.file:
         return f"the indexes are configured in {configuration.file}: --script shows how to edit it and what to run then"
     return f"{configuration.identity.family.product} takes no LDIF for its indexes: use --script"

@@ -39,6 +39,12 @@ def of_any_value(value: str, entries: int) -> str:
     return ""
 
 
+def as_any_product(part: str, *, negated: bool) -> str:
+    """Return nothing: what is true of every product is enough."""
+    del part, negated
+    return ""
+
+
 def no_remedies(server: ServerAddress, settings: StorageSettings | None, version: Version) -> tuple[Remedy, ...]:
     """Return that no remedy is known."""
     del server, settings, version
@@ -84,10 +90,23 @@ class Product:
     why_no_approximate: Callable[[str, int], str] = of_any_value
     """Return why an approximate index does not serve a value, as a clause; empty: it does. Also given is how many
     entries such searches found at most."""
+    without_script: str = ""
+    """A sentence: why no shell script changes its indexes, and what does; empty: one does."""
+    without_ldif: str = ""
+    """A sentence: why a plan may have no LDIF; empty: the product takes none."""
+    rewrite: Rewrite = as_any_product
+    """Return what to search for in place of a part of a filter that no index answers; empty: as any product."""
     storage: StorageRules | None = None
     """None: which settings decide when changes are on the disk is not known, or it has none (Active Directory)."""
     shorten_commits: Callable[[ServerAddress, StorageSettings | None, Version], tuple[Remedy, ...]] = no_remedies
     """Return what shortens the wait of each write for the disk, the remedies that lose nothing first."""
+
+
+class Rewrite(Protocol):
+    """Advice on a part of a filter, as logged."""
+
+    def __call__(self, part: str, *, negated: bool) -> str:
+        """Return sentences."""
 
 
 class IndexRemedies(Protocol):

@@ -51,6 +51,8 @@ class Query:
     """An empty answer is a gap. False: it is a fact, too (no replication is configured)."""
     size_limit: int = 0
     """Entries; 0: the server's limit."""
+    page_entries: int = 0
+    """Ask for pages of so many entries (RFC 2696), where a server returns no more at once; 0: for all."""
     time_limit: int = 0
     """Seconds; 0: the server's limit."""
     how: str = ""
@@ -91,6 +93,7 @@ ROOT_DSE_QUERY = Query(
         "isGlobalCatalogReady",
         "dsServiceName",
         "configurationNamingContext",
+        "schemaNamingContext",
         "domainControllerFunctionality",
     ),
 )
@@ -119,6 +122,7 @@ def _module(folder: str) -> Any:  # noqa: ANN401  the module with the queries of
 
 CONTEXTS = {"monitorContext": "cn=Monitor", "configContext": "cn=config", "subschemaSubentry": "cn=Subschema"}
 """Default values, for a root DSE without these attributes."""
+OF_CONTROLLERS = frozenset({"configurationNamingContext", "schemaNamingContext", "dsServiceName"})
 
 
 def product_of(root: RootDse) -> ServerIdentity | None:
@@ -139,7 +143,7 @@ def product_of(root: RootDse) -> ServerIdentity | None:
 def base_of(query: Query, root: RootDse) -> str | None:
     """Return the search base; None when the root DSE lacks an attribute that it contains."""
     base = query.base
-    for name in CONTEXTS.keys() | {"configurationNamingContext", "dsServiceName"}:
+    for name in CONTEXTS.keys() | OF_CONTROLLERS:
         if f"{{{name}}}" in base:
             value = next(iter(root.get(name.lower(), ())), "") or CONTEXTS.get(name, "")
             if not value:

@@ -70,6 +70,14 @@ class Traits:
     """An index by its matching rule may answer an extensible match."""
     has_default_types: bool = False
     """Attributes without types of their own have the default types of their database."""
+    walks: frozenset[str] = frozenset()
+    """What its log names as the index used, in lower case, where every entry below the base was examined."""
+    initial_type: str = ""
+    """The index type that answers a substring assertion with a beginning; empty: that of any other."""
+    one_level_type: str = ""
+    """The index type to add for searches of one level, where there is one for these."""
+    replicates_indexes: bool = False
+    """The index configuration is replicated: a change at one server is one at all."""
     needs_glue: bool = False
     """A search goes on in databases below its base only where they are glued to it."""
     waits_for_builds: bool = False

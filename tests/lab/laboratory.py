@@ -15,6 +15,7 @@ import pytest
 from lab.certificates import Authority
 from lab.directory_servers import Server, ds389, make_389, slapd
 from lab.host import Host
+from lab.samba import DomainController, make_samba, samba
 from lab.slow_disk import compile_slow_disk
 from lab.ssh import Keys
 from lab.topology import Topology
@@ -82,6 +83,11 @@ class Laboratory:
         return self._made_389("mdb")
 
     @cached_property
+    def made_samba(self) -> Path:
+        need("samba", "samba-tool", "ldbsearch")
+        return make_samba(self.folder)
+
+    @cached_property
     def slow_disk(self) -> Path:
         """The program of slow_disk.py, compiled."""
         need("losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs")
@@ -99,6 +105,10 @@ class Laboratory:
         """Start a slapd in a host; see `directory_servers.slapd`."""
         need("slapd", "slapadd")
         return slapd(host, self.folder, **options)
+
+    def samba(self, host: Host, **options: str) -> DomainController:
+        """Start a domain controller in a host; see `samba.samba`."""
+        return samba(host, self.made_samba, **options)
 
     def server(self, family: str, host: Host) -> Server:
         """Start a server of the family `389-ds` or `openldap`."""

@@ -49,10 +49,10 @@ class Start(NamedTuple):
     [
         (["--help"], Start(9, 3, DEAR | RARE - {"textwrap"})),
         (["log", "--help"], Start(39, 5, DEAR | RARE - {"textwrap"})),
-        (["log", LOG, "--scanner", "python"], Start(154, 48, DEAR | RARE)),
+        (["log", LOG, "--scanner", "python"], Start(156, 48, DEAR | RARE)),
         (["log", LOG, "--scanner", "python", "--format", "json"], Start(147, 45, DEAR | RARE)),
         (["diagnose", INCIDENT, "--quiet", "--fail-on", "never"], Start(557, 170, HEAVY | {"rich.console"})),
-        (["checks"], Start(315, 26, DEAR - {"ldapdiag.analysis.hosts.instances"})),
+        (["checks"], Start(316, 26, DEAR - {"ldapdiag.analysis.hosts.instances"})),
     ],
     ids=["--help", "log --help", "log", "log as JSON", "diagnose", "checks"],
 )

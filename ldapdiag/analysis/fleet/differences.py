@@ -202,6 +202,11 @@ def _of_servers(servers: Sequence[Instance]) -> Iterator[Difference]:
         yield Difference(
             name=words, values={server: str(value) for server, value in values.items() if value is not None}
         )
+    limits = {server.name: dict(server.configuration.query_limits) for server in servers if server.configuration}
+    for name in sorted({name for of_one in limits.values() for name in of_one}):
+        yield Difference(
+            name=name, values={server: str(of_one[name]) for server, of_one in limits.items() if name in of_one}
+        )
 
 
 def _setting(server: Instance, name: str) -> int | None:

@@ -39,7 +39,16 @@ UNIT = 1_000_000
 WRITE_FACTOR = 10
 """The added cost factor of an attribute that every operation writes."""
 
-WEIGHTS = {"approx": 2, "approximate": 2, "subinitial": 2, "subany": 2, "subfinal": 2, "sub": 4, "substring": 4}
+WEIGHTS = {
+    "approx": 2,
+    "approximate": 2,
+    "subinitial": 2,
+    "subany": 2,
+    "subfinal": 2,
+    "sub": 4,
+    "substring": 4,
+    "fTUPLEINDEX": 8,
+}
 """Keys per value of an index type; of every other type 1."""
 
 MEMBERSHIP = frozenset({"member", "uniquemember", "memberof", "ismemberof", "memberuid"})

@@ -30,6 +30,7 @@ from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import LEAST_SAVED, SELECTIVE, has_short_list, propose
 from ldapdiag.analysis.indexes.remaining_searches import SLOW, RemainingSearches, divide_by_cost, remaining_searches
+from ldapdiag.analysis.indexes.reported_use import examines_many
 from ldapdiag.analysis.indexes.search_costs import DENSE, MeasuredSearch, measure_costs
 from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage, parts_by_limit
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
@@ -287,7 +288,8 @@ def as_logged(search: SearchCoverage, databases: Sequence[SimulatedDatabase], fa
 
     Where the log notes no unindexed searches, one that is slow for what it returns was a scan.
     """
-    slow = not notes_unindexed(family) and _is_slow(search.group, search.count, search.etime)
+    reports = examines_many(search.group) is not None
+    slow = not notes_unindexed(family) and not reports and _is_slow(search.group, search.count, search.etime)
     if not (search.is_scan or slow):
         return search
     obstacle = indexed_since(search, databases) or perhaps_indexed_since(search, databases, {IndexUse.INDEXED})
@@ -394,12 +396,14 @@ def _has_list(node: Node, leaves: Mapping[Assertion, Leaf]) -> bool:
 def index_use_of(
     search: SearchGroup, family: Family | None, forecast: Forecast | None, *, noted: int, slow: bool
 ) -> IndexUse:
-    """Return how searches found their candidates: by the server's note, else by the simulation.
+    """Return how searches found their candidates: by the server's report or note, else by the simulation.
 
     A slow search that returns little has examined nearly every entry, even if an index answers a part of its filter: a
     list of all persons is no better than a scan.
     """
     index_use = forecast.index_use if forecast else IndexUse.DEPENDS
+    if (examines := examines_many(search)) is not None:
+        return IndexUse.UNINDEXED if examines else IndexUse.INDEXED
     if family is not None and notes_unindexed(family):
         index_use = _by_note(search, family, forecast, noted=noted, slow=slow)
     return IndexUse.UNINDEXED if slow and index_use in {IndexUse.PARTIALLY, IndexUse.DEPENDS} else index_use

@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.indexes.reported_use import examined_each
 from ldapdiag.analysis.indexes.search_costs import RANGES, Estimate, FilterCounts, returns_nearly_nothing
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE, ConfiguredDatabase
@@ -61,6 +62,8 @@ class Prediction:
 
 def entries_in_scope(scan: SearchCoverage, databases: Sequence[SimulatedDatabase]) -> float | None:
     """Return how many entries a scan examines; None: not known."""
+    if (reported := examined_each(scan.group)) is not None:
+        return reported
     counts = [_in_scope(scan, database) for database in databases]
     known = [count for count in counts if count]
     return float(sum(known)) if len(known) == len(counts) else None

@@ -24,6 +24,7 @@ from ldapdiag.analysis.indexes.index_ages import perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide, has_pages, searches_of, shows_few
 from ldapdiag.analysis.indexes.perhaps_pages import obstacle_of_pages
 from ldapdiag.analysis.indexes.predictions import predict
+from ldapdiag.analysis.indexes.reported_use import OUTSIDE_CATALOG, as_reported, lacks_in_catalog
 from ldapdiag.analysis.indexes.search_coverage import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.evidence.family import Family
@@ -31,7 +32,7 @@ from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, N
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse
+from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse, Leaf
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.traits import traits_of
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
-    from ldapdiag.servers.indexes.candidates import Forecast, Leaf
+    from ldapdiag.servers.indexes.candidates import Forecast
 
 MOST_MATCH = "most entries may match, and an index keeps no list of so many"
 UNKNOWN_TO_SCHEMA = "no known schema defines it, and no search for it has returned an entry"
@@ -107,7 +108,7 @@ def saves_enough(scan: SearchCoverage, predicted: int, quickest: int) -> bool:
 def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, prediction: Prediction) -> Obstacle:
     """Return why a set of indexes that removes a scan saves no time."""
     attributes = {change.attribute.lower() for _, change in indexes}
-    found = [each for each in assertions(trial.filter) if trial.database.leaf(each).assertion.attribute in attributes]
+    found = [each for each in assertions(trial.filter) if trial.leaf(each).assertion.attribute in attributes]
     assertion = next(iter(found or assertions(trial.filter)))
     wanted = ", ".join(sorted(f"{change.attribute} {change.type}" for _, change in indexes))
     entries = counted(round(prediction.candidates.expected), "entry", "entries")
@@ -153,7 +154,7 @@ def _helpful_sets(trial: IndexTrial, *, alone: bool) -> tuple[frozenset[Proposed
     `alone`: no other database answers the scan, so this one is known to lack an index.
     """
     joined = _joined_by_server(trial.scan)
-    sets = sufficient_sets(trial.filter, trial.database.leaf, scanned=alone)
+    sets = sufficient_sets(trial.filter, trial.leaf, scanned=alone)
     extended = [changes | joined for changes in sets] or [joined]
     return tuple(
         frozenset((trial.database_name, change) for change in changes)
@@ -179,7 +180,7 @@ def _obstacle(trial: IndexTrial, *, helped: bool) -> Obstacle | None:
 
     An index that answers some of the searches is built.
     """
-    obstacle = find_obstacle(trial.filter, trial.database.leaf)
+    obstacle = find_obstacle(trial.filter, trial.leaf)
     if helped and (obstacle is None or obstacle.cause is not Cause.NOT_BUILT):
         return None
     if not helped and (younger := perhaps_indexed_since(trial.scan, [trial.database], set(IndexUse))) is not None:
@@ -222,12 +223,12 @@ def _few_match_below(trial: IndexTrial) -> bool:
 
 
 def _all_unindexable(trial: IndexTrial) -> bool:
-    return all(trial.database.leaf(assertion).cause is Cause.UNINDEXABLE for assertion in assertions(trial.filter))
+    return all(trial.leaf(assertion).cause is Cause.UNINDEXABLE for assertion in assertions(trial.filter))
 
 
 def _obstacle_of_first(trial: IndexTrial) -> Obstacle:
     """Return why an index for the first assertion that lacks one would not help."""
-    leaves = [trial.database.leaf(assertion) for assertion in assertions(trial.filter)]
+    leaves = [trial.leaf(assertion) for assertion in assertions(trial.filter)]
     lacking = [leaf for leaf in leaves if leaf.change is not None] or leaves
     if not lacking:
         return Obstacle(cause=Cause.UNINDEXABLE, attribute="", text=trial.scan.group.shape, reason=NO_ASSERTION)
@@ -274,6 +275,21 @@ class IndexTrial:
         """Return the name of the database; empty without index configuration."""
         return self.database.database.backend.name if isinstance(self.database, ConfiguredDatabase) else ""
 
+    def leaf(self, assertion: Assertion) -> Leaf:
+        """Simulate a search for one assertion; what the server reports of the scan comes first."""
+        leaf, scan = self.database.leaf(assertion), (self.scan.group, self.filter)
+        configured = self.database.database if isinstance(self.database, ConfiguredDatabase) else None
+        definition = configured.definition(assertion.attribute) if configured is not None else None
+        types = definition.types if definition is not None else frozenset[str]()
+        if configured is not None and lacks_in_catalog(assertion, self.scan.group, configured.configuration):
+            return Leaf(
+                assertion=assertion,
+                index_use=IndexUse.INDEXED,
+                cause=Cause.UNKNOWN_ATTRIBUTE,
+                why=OUTSIDE_CATALOG,
+            )
+        return as_reported(leaf, scan, self.database.leaf, types, traits_of(self.family))
+
     def would_help(self, changes: frozenset[Change]) -> bool:
         """Return whether indexes would help; False if most entries, or perhaps none at all, have the attributes."""
         if self.returns_most or any(self.why_never_added(change) for change in changes):
@@ -281,13 +297,25 @@ class IndexTrial:
         if not self.scan.group.entries and not all(self.database.in_schema(change.attribute) for change in changes):
             return False
         index_use = self._with_added(changes)
-        by_presence = any(change.type in PRESENCE for change in changes)
+        of_presence = self._of_presence_alone
+        by_presence = any(change.type in PRESENCE or change in of_presence for change in changes)
         # What narrows (&(displayName=*)(!(title=*))) is the part that has no list.
-        by_presence_alone = index_use is IndexUse.PARTIALLY and all(change.type in PRESENCE for change in changes)
+        by_presence_alone = index_use is IndexUse.PARTIALLY and all(
+            change.type in PRESENCE or change in of_presence for change in changes
+        )
         may_match_most = (index_use is IndexUse.DEPENDS or by_presence_alone) and by_presence and not self._few_have_it
         return index_use is not IndexUse.UNINDEXED and not (
             may_match_most and isinstance(self.database, ConfiguredDatabase)
         )
+
+    @property
+    def _of_presence_alone(self) -> frozenset[Change]:
+        """Return the indexes that only assertions of presence in the filter need, whatever else these types serve."""
+        wanted: dict[bool, set[Change]] = {True: set(), False: set()}
+        for each in assertions(self.filter):
+            if (change := self.leaf(each).change) is not None:
+                wanted[each.kind is AssertionKind.PRESENCE].add(change)
+        return frozenset(wanted[True] - wanted[False])
 
     @property
     def _few_have_it(self) -> bool:
@@ -303,6 +331,8 @@ class IndexTrial:
             return False
         if self.scan.refused and not self.scan.completed:
             return self.scan.group.most_limited <= FEW_ENTRIES
+        if self.scan.group.reported:
+            return shows_few(self.scan.group, self.scan.stops, FEW_ENTRIES - 1)  # no page is as small
         return traits_of(self.family).logs_pages and shows_few(self.scan.group, self.scan.stops, FEW_PRESENT)
 
     def certainly_helps(self, changes: frozenset[Change]) -> bool:
@@ -349,7 +379,7 @@ class IndexTrial:
         """Yield the values that the slowest of the searches has for the approximate matches an index is for."""
         slowest = self.scan.group.slowest
         logged = parse(slowest.subject) if slowest is not None else None
-        wanted = {each.attribute for each in assertions(self.filter) if self.database.leaf(each).change == change}
+        wanted = {each.attribute for each in assertions(self.filter) if self.leaf(each).change == change}
         for each in assertions(logged) if logged is not None else ():
             if each.kind is AssertionKind.APPROXIMATE and each.attribute in wanted and each.value:
                 yield each.value

@@ -60,6 +60,9 @@ RETURN_OVER_TEST = 5
 """How many times the time of a test it takes to return an entry, where the log does not show it. Measured: 3 on 389-ds
 2.3.1, 9 on slapd 2.5.13."""
 
+MOST_OVER_TEST = 1000
+"""The same at most, where the server reports how many entries a scan tests: large entries, or slow checks of access."""
+
 SPURIOUS = 0.1
 """The share of all entries that may have the keys of a substring and do not match. Measured with slapd 2.5.13: 600 of
 9,000 have `oss `, the only key of `*oss 3*`."""
@@ -158,6 +161,8 @@ class SearchCosts:
         parts = max(1.0, total - scan.returned + RETURN_OVER_TEST * scan.returned)
         least, expected = own / max(1.0, total), RETURN_OVER_TEST * own / parts
         limit = most if self.most_returned is None else min(most, self.most_returned)
+        if scan.group.reported:
+            limit = min(limit, MOST_OVER_TEST * least)
         return Estimate(least, expected, most).within(0.0, limit)
 
     def fixed_of(self, scan: SearchCoverage) -> float:
@@ -184,7 +189,9 @@ def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
     """Measure the costs in the searches of a log."""
     samples = [search for search in searches if _is_plain(search.search)]
     indexed = [sample.search for sample in samples if sample.search.index_use is IndexUse.INDEXED]
-    fixed = float(min((one.usual_time for one in indexed if one.returned <= FEW), default=0))
+    # A log with reports may have expensive searches alone: the quickest of these shows no fixed cost.
+    quick = (one.usual_time for one in indexed if one.returned <= FEW and not one.group.reported)
+    fixed = float(min(quick, default=0))
     scans = [sample for sample in samples if sample.search.is_scan and sample.total]
     examined = _median(
         [

@@ -166,6 +166,8 @@ class UnconfiguredDatabase:
             why = f"its values are computed ({computed})"
             return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
         type_ = index_type(self.family, assertion.kind)
+        if assertion.kind is AssertionKind.SUBSTRING and assertion.initial != 0:
+            type_ = traits_of(self.family).initial_type or type_
         if type_ is None and self._has_rule_indexes and assertion.attribute and assertion.rule:
             type_ = index_type(self.family, AssertionKind.EQUALITY)
         if type_ is None or (assertion.kind is AssertionKind.PRESENCE and assertion.attribute == "objectclass"):

@@ -16,6 +16,7 @@ from ldapdiag.analysis.indexes.account_limits import (
     refused_accounts,
     time_limit_sentences,
 )
+from ldapdiag.analysis.indexes.reported_use import visits_clause
 from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.simulated_server import notes_unindexed
 from ldapdiag.analysis.log.searches import Requester, is_unindexed
@@ -118,7 +119,8 @@ class UnhelpedScans:
         who = f" Accounts with limits: {by}." if by else ""
         failed = f"\n{number(self.refused)} of them failed because there is no index.{who}" if self.refused else ""
         took = f"{in_seconds(self.seconds)} in total ({percent(self.share)} of the search time)"
-        cost = f"{counted(self.count, 'search', 'searches')}, {took}."
+        visits = visits_clause(self.searches[0].group) if len(self.searches) == 1 else ""
+        cost = f"{counted(self.count, 'search', 'searches')}, {took}{visits}."
         shapes = self.by_shape
         listed = "".join(
             f"\n{one.shape}: {counted(one.count, 'search', 'searches')}, {in_seconds(one.seconds)}."

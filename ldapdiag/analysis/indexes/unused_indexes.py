@@ -17,6 +17,7 @@ from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS, index_type
 from ldapdiag.servers.products import product_of
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -85,6 +86,10 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
     searches = traffic.workload.searches
     if not searches:
         return UnusedIndexes(server=coverage.server, reason="the access log has no search")
+    if traits_of(coverage.family).logs_expensive_only:
+        return UnusedIndexes(
+            server=coverage.server, reason="the log has expensive searches alone; others may use any index"
+        )
     if any(search.unidentified for search in searches):
         return UnusedIndexes(
             server=coverage.server, reason="the log has searches without a filter, which may use any index"

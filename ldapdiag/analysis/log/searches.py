@@ -32,6 +32,7 @@ from ldapdiag.wording import counted
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.time_axis import TimeAxis
     from ldapdiag.evidence.log.operation_row import OperationRow, ShapeKey
+    from ldapdiag.evidence.log.reported_use import ReportedUse
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.sorting import Sorting
 
@@ -109,6 +110,8 @@ class SearchGroup:
     """Results that a limit or a refusal stopped, by code and notes; they are in the other counts, too."""
     sorts: Mapping[str, SortCount]
     """Results that were to be sorted, by their keys (`-uidNumber cn`)."""
+    reported: Mapping[ReportedIndexes, Visits]
+    """Results by the indexes that the server says it used; empty where the log does not have them."""
     share: float
     """Of the time of all searches, 0 to 1."""
     etimes: Quantiles
@@ -151,6 +154,11 @@ class SearchGroup:
         if not without_index or sum(each.vlv for each in views) < self.answered:
             return 0.0
         return sum(each.candidates for each in views) / without_index
+
+    @property
+    def visited(self) -> int | None:
+        """The entries that the server examined for all results; None where the log does not have it."""
+        return sum(one.visited for one in self.reported.values()) if self.reported else None
 
     @property
     def place(self) -> str:
@@ -310,6 +318,7 @@ def _search_group(
         errors=dict(sorted(row.errors.items())),
         stops=stop_counts(row.stopped),
         sorts=sort_counts(row.sorts),
+        reported=visits_by_index(row.reported),
         share=row.etime / total if total else 0.0,
         etimes=quantiles(row.etimes, row.worst[0], row.etime) or NO_TIMES,
         waits=quantiles(row.waits, segment.longest_wait[0], row.wait),
@@ -393,6 +402,40 @@ def sort_counts(sorts: Mapping[Sorting, list[int]]) -> dict[str, SortCount]:
         counts.setdefault(keys, SortCount(vlv_errors={})).add(sorting, cell)
     ranked = sorted(counts.items(), key=lambda one: (-one[1].etime, -one[1].count, one[0]))
     return {text(spellings.commonest(keys)): count for keys, count in ranked}
+
+
+class Visits(NamedTuple):
+    """Results for which a server used the same indexes. Times in nanoseconds."""
+
+    results: int
+    etime: int
+    entries: int
+    """Returned."""
+    visited: int
+    """Entries that the server examined."""
+    most_visited: int
+    """For one result."""
+    pages: int
+    """Database pages looked at, and those read from the disk."""
+    from_disk: int
+    expected: int
+    """Entries that the server expected of the used indexes before it looked."""
+
+
+class ReportedIndexes(NamedTuple):
+    """The indexes that a server used, and the attributes of the filter for which it could use none (lower case)."""
+
+    indexes: tuple[str, ...]
+    preventing: tuple[str, ...]
+
+
+def visits_by_index(reported: Mapping[ReportedUse, list[int]]) -> dict[ReportedIndexes, Visits]:
+    """Return the counts of a row by the reported indexes, the one with the most visited entries first."""
+    ranked = sorted(reported.items(), key=lambda one: (-one[1][3], one[0]))
+    return {
+        ReportedIndexes(tuple(text(use.indexes).split()), tuple(text(use.preventing).split())): Visits(*cell)
+        for use, cell in ranked
+    }
 
 
 class StopCount(NamedTuple):

@@ -47,6 +47,8 @@ class Configuration:
     listen_backlog: int | None = None
     max_connections: int | None = None
     """Where that is a setting; 0: no limit. At its MaxConnections, Active Directory closes one for each new one."""
+    query_limits: tuple[tuple[str, int], ...] = ()
+    """Further LDAP policies of Active Directory in force, by name (MaxPageSize)."""
     ports: tuple[int, ...] = ()
     local_sockets: tuple[str, ...] | None = None
     """The paths of the sockets at which it listens for ldapi (389-ds nsslapd-ldapifilepath)."""

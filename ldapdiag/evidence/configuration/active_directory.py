@@ -15,8 +15,9 @@ r"""LDAP policies of Active Directory, from LDIF or from the output of ntdsutil 
 
 The value in brackets was entered but not committed. PowerShell shows four values of a list and then an ellipsis, unless
 the list is expanded; dsquery and ldp separate the values by semicolons. A domain controller applies the policy that
-queryPolicyObject of its NTDS Settings names, else its site's, else the default policy.
-Source: [MS-ADTS] 3.1.1.3.4.6; KB 315071.
+queryPolicyObject of its NTDS Settings names, else its site's, else the default policy. What a text does not show of
+that is not guessed: of several policies, only limits that are equal in all of them are used.
+Source: [MS-ADTS] 3.1.1.3.4.6 and 6.1.1.2.4.1.2 (dSHeuristics); KB 315071.
 """
 
 from __future__ import annotations
@@ -31,15 +32,31 @@ from ldapdiag.evidence.ldif import comparable
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
 
 LIMITS = "lDAPAdminLimits"
 POINTER = "queryPolicyObject"
+HEURISTICS = "dSHeuristics"
+SERVICE = "dsServiceName"
 DEFAULT_POLICY = "cn=default query policy,"
+CONTROLLER, SITE = "cn=ntds settings,", "cn=ntds site settings,"
+"""The entries whose queryPolicyObject names a policy: of one domain controller, and of its site."""
 IDLE, CONNECTIONS = "MaxConnIdleTime", "MaxConnections"
+CEILINGS = {
+    "MaxPageSize": 20_000,
+    "MaxQueryDuration": 1_200,
+    "MaxReceiveBuffer": 20_971_520,
+    "MaxTempTableSize": 100_000,
+    "MaxValRange": 5_000,
+}
+"""The most that a domain controller applies since Windows Server 2008, whatever its policy has. Source: KB 2009267."""
+LIFTS_CEILINGS = 18
+"""The character of dSHeuristics that is 1 where the ceilings do not apply: fLDAPBypassUpperBoundsOnLimits."""
+NOT_ENFORCED = frozenset({"MaxActiveQueries"})
+"""Listed by each policy, and without effect since Windows Server 2003."""
 NAMES = (
     "InitRecvTimeout",
     IDLE,
@@ -88,37 +105,85 @@ CUT = ("…}", "...}")
 
 
 class Policies:
-    """The query policies of one text, by DN; the DN is empty where the text contains none."""
+    """The query policies of one text, by DN, and what shows which of them applies; a text may lack the DN (empty)."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.limits: dict[str, dict[str, int]] = {}
         self.whole: set[str] = set()
-        self.pointed = False
+        self.named: dict[str, str] = {}
+        """The policies that the settings of domain controllers and sites name; empty: none."""
+        self.service = ""
+        """The settings of the domain controller that wrote the text, if its root DSE is in it."""
+        self.unlimited = False
 
     def take(self, dn: str, name: str, value: int) -> None:
         """Keep one limit of a policy."""
         if dn in self.limits or len(self.limits) < MOST_POLICIES:
             self.limits.setdefault(dn, {})[name] = value
 
+    def point(self, dn: str, policy: str) -> None:
+        """Keep which policy the settings of a domain controller or a site name."""
+        if dn.startswith((CONTROLLER, SITE)) and len(self.named) < MOST_POLICIES:
+            self.named[dn] = comparable(policy.strip())
+
     def facts(self) -> Iterator[Configuration]:
-        """Return the configuration of the default policy, or else of the first policy."""
+        """Return the limits in force, of as many policies as may apply."""
         if not self.limits:
             return
-        chosen = next((dn for dn in self.limits if dn.startswith(DEFAULT_POLICY)), next(iter(self.limits)))
-        if self.pointed or len(self.limits) > 1 or (chosen and not chosen.startswith(DEFAULT_POLICY)):
-            self.document.note(
-                f"There are other query policies than the default: a domain controller applies the one that its "
-                f"{POINTER} or its site's names. The limits used are those of {chosen.partition(',')[0][:80]!r}."
-            )
-        limits = self.limits[chosen]
+        applying = self._applying()
+        known = [self.limits[dn] for dn in applying if dn in self.limits]
+        limits = dict(known[0]) if known and len(known) == len(applying) else {}
+        for other in known[1:]:
+            limits = {name: value for name, value in limits.items() if other.get(name) == value}
+        self._note(applying, limits)
+        most = {} if self.unlimited else CEILINGS
         yield Configuration(
             origin=self.document.origin(),
             identity=ServerIdentity(family=Family.AD),
-            complete=chosen in self.whole,
+            complete=len(applying) == 1 and applying <= self.whole,
             idle_timeout_seconds=limits.get(IDLE),
             max_connections=limits.get(CONNECTIONS),
+            query_limits=tuple(
+                (name, min(value, most.get(name, value)))
+                for name, value in sorted(limits.items())
+                if name not in {IDLE, CONNECTIONS, *NOT_ENFORCED}
+            ),
         )
+
+    def _applying(self) -> set[str]:
+        """Return the policies of the domain controllers in the text; without any, those that some may have."""
+        controllers = {self.service} & self.named.keys() or {dn for dn in self.named if dn.startswith(CONTROLLER)}
+        default = next((dn for dn in self.limits if dn.startswith(DEFAULT_POLICY)), "")
+        if controllers:
+            return {self.named[dn] or self.named.get(_site_of(dn)) or default for dn in controllers}
+        return set(self.limits) | set(filter(None, self.named.values()))
+
+    def _note(self, applying: set[str], limits: Mapping[str, int]) -> None:
+        """Note what keeps a limit from being known, and limits that are above the ceilings."""
+        name = min(applying - self.limits.keys(), default=min(applying)).partition(",")[0][:80]
+        if not applying <= self.limits.keys():
+            self.document.note(
+                f"A domain controller applies another query policy, and this text does not contain it: {name!r}."
+            )
+        elif len(applying) > 1:
+            self.document.note(
+                f"{len(applying)} query policies may apply, and only limits that are equal in all of them are used: a "
+                f"domain controller applies the one that {POINTER} of its NTDS Settings names, else of its site's."
+            )
+        elif name and not name.startswith(DEFAULT_POLICY.rstrip(",")):
+            self.document.note(f"The limits are those of the query policy {name!r}, not of the default one.")
+        for policy in () if self.unlimited else sorted(CEILINGS.keys() & limits.keys()):
+            if limits[policy] > CEILINGS[policy]:
+                self.document.note(
+                    f"{policy} is {limits[policy]:,}, and a domain controller applies at most {CEILINGS[policy]:,} "
+                    f"(character {LIFTS_CEILINGS} of {HEURISTICS} is not 1)."
+                )
+
+
+def _site_of(controller: str) -> str:
+    """Return the settings of a controller's site: CN=NTDS Settings,CN=dc1,CN=Servers,CN=Berlin,CN=Sites,…."""
+    return SITE + ",".join(controller.split(",")[3:])
 
 
 class ActiveDirectoryConfiguration:
@@ -128,13 +193,16 @@ class ActiveDirectoryConfiguration:
         self.policies = Policies(document)
 
     def take(self, entry: Entry) -> None:
-        """Read the limits of a query policy, or the pointer of a domain controller to one."""
+        """Read the limits of a query policy, and what shows which policy applies to a domain controller."""
         for value in entry.values(LIMITS):
             if found := ASSIGNED.fullmatch(value.strip()):
                 self.policies.take(entry.key, found[1], int(found[2]))
         if LIMITS in entry and entry.closed:
             self.policies.whole.add(entry.key)
-        self.policies.pointed = self.policies.pointed or POINTER in entry
+        self.policies.point(entry.key, entry.first(POINTER))
+        if not entry.key and SERVICE in entry:
+            self.policies.service = comparable(entry.first(SERVICE))
+        self.policies.unlimited |= entry.first(HEURISTICS)[LIFTS_CEILINGS - 1 : LIFTS_CEILINGS] == "1"
 
     def facts(self) -> Iterator[Configuration]:
         """Return the configuration, if any limit was read."""
@@ -171,6 +239,9 @@ def read(document: Document) -> Iterator[Configuration]:
             continue
         if (named := PROPERTY.match(line)) and named[1].lower() in {"distinguishedname", "dn"}:
             dn = comparable(named[2].strip())
+            policies.point(dn, "")
+        if named and named[1].lower() == POINTER.lower():
+            policies.point(dn, named[2])
         assigned = ASSIGNED.findall(line)
         for name, value in assigned:
             policies.take(dn, name, int(value))

@@ -34,7 +34,7 @@ class IndexDefinition:
     """As written; with options if the index is for these only, as slapd supports (cn;lang-fr)."""
     types: frozenset[str]
     """389-ds, DSEE: pres eq approx sub; slapd: pres eq approx sub subinitial subany subfinal; OpenDJ, Ping: presence
-    equality ordering substring approximate extensible."""
+    equality ordering substring approximate extensible; Active Directory: those of searchFlags, link."""
     rules: tuple[str, ...] = ()
     """Matching rules with an index, or that order the equality index (nsMatchingRule; extensible in OpenDJ)."""
     scan_limits: tuple[ScanLimit, ...] = ()
@@ -53,7 +53,10 @@ class IndexDefinition:
     options: bool = True
     """False (slapd nolang, notags): attributes with options are not indexed."""
     written: str = field(default="", compare=False)
-    """slapd's index line as written (olcDbIndex), which may define the indexes of several attributes."""
+    """slapd's index line as written (olcDbIndex), which may define the indexes of several attributes; Active Directory:
+    the DN of the attribute's entry in the schema."""
+    search_flags: int | None = field(default=None, compare=False)
+    """Active Directory: searchFlags as read, of which some bits are index types; None: not in the text."""
     created: datetime | None = field(default=None, compare=False)
     """When its entry was added (createTimestamp); building it changes no time. None: unknown, as for slapd."""
     modified: datetime | None = field(default=None, compare=False)
@@ -128,7 +131,8 @@ class IndexConfiguration:
     kind: ClassVar[str] = "index-configuration"
     how: ClassVar[str] = (
         "389-ds: its dse.ldif; OpenLDAP: slapcat -n0 > config.ldif, or slapd.conf; OpenDJ, PingDirectory: its "
-        "config.ldif, or dsconfig list-backend-indexes --backend-name … > indexes.txt; DSEE: its dse.ldif"
+        "config.ldif, or dsconfig list-backend-indexes --backend-name … > indexes.txt; DSEE: its dse.ldif; Active "
+        'Directory: ldifde -f schema.ldf -d "CN=Schema,CN=Configuration,DC=…" -r "(objectClass=attributeSchema)"'
     )
 
     origin: Origin
@@ -155,5 +159,7 @@ class IndexConfiguration:
     """Attributes, in lower case, whose values are computed (nsRole, class of service), and what computes them."""
     internal_searches: tuple[InternalSearch, ...] = ()
     """What the server itself searches for."""
+    outside_catalog: frozenset[str] = frozenset()
+    """Active Directory: attributes, in lower case, that a global catalog has of its own domain alone."""
     hidden_searches: tuple[str, ...] = ()
     """Sentences on searches of the server itself whose attributes this configuration does not name."""

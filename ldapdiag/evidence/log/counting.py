@@ -46,15 +46,18 @@ UNKNOWN_CONNECTION = Connection(0, 0, UNKNOWN)
 
 def count_result(
     segment: Segment, number: int, connection: Connection, pending: Pending, result: OperationResult, account: Account
-) -> None:
-    """Count the result of a request, attributed to `account`; a BIND to the DN that it asks for."""
+) -> bool:
+    """Count the result of a request, attributed to `account`; a BIND to the DN that it asks for.
+
+    Return whether a row counts it.
+    """
     requested, kind, row, subject, sorting = pending
     op, time, _, err, etime, _, _, _, notes, _, _ = result
     if etime is None:
         etime = max(0, time - requested)
     segment.took += etime
     if row is None:
-        return
+        return False
     row = segment.same_row(row)
     text: bytes = row.key[0] if kind == SEARCH else row.key[1]  # type: ignore[assignment]  # by the kind of key
     if kind == BIND and subject:
@@ -62,7 +65,7 @@ def count_result(
     if segment.selection is not None and not selected(
         segment, connection, number, result, (kind, text), account, etime
     ):
-        return
+        return False
     _count_in_interval(segment, time // SECOND, kind, err, etime)
     _count_in_row(row, result, etime)
     if etime >= row.worst[0]:
@@ -76,10 +79,11 @@ def count_result(
         cell = segment.attribution.get((kind, text, client, account, err))  # type: ignore[arg-type]  # None is no key
     if cell is None:
         attribute(segment, connection, (kind, text), account, err, [1, etime, is_noted])
-        return
+        return True
     cell[0] += 1
     cell[1] += etime
     cell[2] += is_noted
+    return True
 
 
 def _count_in_interval(segment: Segment, second: int, kind: int, err: int, etime: int) -> None:

@@ -1,42 +1,62 @@
 """Whether 05/11/2026 is the fifth of November or May 11: the dates of a file decide it, or nothing does.
 
 A date with a number above 12 decides. Else the order of the events may: those of one day show whether the file goes
-forwards or backwards in time, and its days have to go the same way.
+forwards or backwards in time, and its days have to go the same way. Where both show nothing, dates with slashes before
+a time with AM or PM are taken as those of the United States, and all others as of cultures with the day first.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import NamedTuple
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Stamp = tuple[int, int, int, int]
-"""First and second number of a date, its year, and the seconds of the day."""
+Stamp = tuple[int, int, int, int, bool]
+"""First and second number of a date, its year, the seconds of the day, and whether the United States write it so."""
 
 MONTHS = 12
 
 
-def day_first(stamps: Iterable[Stamp]) -> bool | None:
-    """Return whether the day is the first number; None if both readings are possible."""
+class DateOrder(NamedTuple):
+    """Whether the day is the first number of a date."""
+
+    readings: frozenset[bool]
+    """Those possible; none: the file contradicts itself."""
+    is_usual: bool = False
+    """Both are possible, and the first number is taken as such times are mostly written."""
+
+    @property
+    def day_first(self) -> bool:
+        """Whether the day is the first number, if that is decided."""
+        return True in self.readings
+
+
+def date_order(stamps: Iterable[Stamp]) -> DateOrder:
+    """Return what the dates of a file show."""
     forwards = backwards = 0
     possible = {True: [0, 0], False: [0, 0]}
     """Steps to a later and to an earlier day, if the day is the first number."""
+    shown: set[bool] = set()
     before: Stamp | None = None
     for stamp in stamps:
         if stamp[0] > MONTHS >= stamp[1] or stamp[1] > MONTHS >= stamp[0]:
-            return stamp[0] > MONTHS
+            shown.add(stamp[0] > MONTHS)
         if before and before[:3] == stamp[:3]:
             forwards += stamp[3] > before[3]
             backwards += stamp[3] < before[3]
-        elif before:
+        elif before and not shown:
             for is_first, steps in possible.items():
                 steps[_date(stamp, is_first) < _date(before, is_first)] += 1
         before = stamp
-    if forwards and backwards:
-        return None
-    allowed = [is_first for is_first, steps in possible.items() if _is_one_way(steps, forwards, backwards)]
-    return allowed[0] if len(allowed) == 1 else None
+    if shown:
+        return DateOrder(frozenset(shown if len(shown) == 1 else ()))
+    one_way = [is_first for is_first, steps in possible.items() if _is_one_way(steps, forwards, backwards)]
+    if len(one_way) == 1 and not (forwards and backwards):
+        return DateOrder(frozenset(one_way))
+    return DateOrder(frozenset({before is None or not before[4]}), is_usual=True)
 
 
 def _is_one_way(steps: list[int], forwards: int, backwards: int) -> bool:
@@ -46,5 +66,5 @@ def _is_one_way(steps: list[int], forwards: int, backwards: int) -> bool:
 
 
 def _date(stamp: Stamp, is_first: bool) -> tuple[int, int, int]:  # noqa: FBT001  a reading of the date
-    one, two, year, _ = stamp
+    one, two, year, *_ = stamp
     return (year, two, one) if is_first else (year, one, two)

@@ -49,5 +49,7 @@ class Dialect:
     """Returns the end of the last whole record that ends at or before a position; 0 if there is none."""
     anywhere: bool = True
     """`cut` needs only the two bytes at the position, so a file can be cut without reading it from the start."""
+    is_export: bool = False
+    """Events that another program exported: each names its host, and the newest may be the first."""
     stamps: Callable[[bytes], Iterator[Stamp]] | None = None
     """Yields the dates that may be read in two ways; None: there are none."""

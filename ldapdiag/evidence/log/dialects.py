@@ -35,6 +35,7 @@ def _of(grammar: Any) -> Dialect:  # noqa: ANN401  a module, or one of slapd's g
         family=grammar.FAMILY,
         recognised=grammar.recognised,
         scan=grammar.scan,
+        is_export=getattr(grammar, "IS_EXPORT", False),
         stamps=getattr(grammar, "stamps", None),
         **parts,
     )

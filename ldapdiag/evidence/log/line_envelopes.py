@@ -27,6 +27,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer
+from ldapdiag.evidence.log.event_rows import EVENT_ROW
 from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.stamps import MONTHS as NUMBER_OF_MONTH
 from ldapdiag.evidence.log.syslog import CONTAINER, ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
@@ -165,6 +166,11 @@ REWRITTEN = Envelope(name="389-iso", lines=REWRITTEN_LINE, piece=_rewritten)
 SYSLOGS = tuple(_syslog(prefix) for prefix in (RFC5424, ISO_SYSLOG, TRADITIONAL))
 
 
+def _event_row(line: bytes) -> Piece | None:
+    found = EVENT_ROW.match(line)
+    return Piece(line, (found["server"], b"")) if found else None
+
+
 def _whole_lines(envelope: Envelope) -> Envelope:
     """Return an envelope whose lines are passed on with their prefix, as their dialect reads it."""
 
@@ -175,11 +181,13 @@ def _whole_lines(envelope: Envelope) -> Envelope:
     return replace(envelope, piece=piece)
 
 
+EVENT_ROWS = Envelope(name="event-rows", begins=b'"', lines=EVENT_ROW, piece=_event_row)
 TAGGED = {
     RFC5424.name: _whole_lines(SYSLOGS[0]),
     ISO_SYSLOG.name: _whole_lines(SYSLOGS[1]),
     TRADITIONAL.name: _whole_lines(SYSLOGS[2]),
     CONTAINER.name: _whole_lines(TOOL),
+    "active-directory-1644": _whole_lines(EVENT_ROWS),
     "389-text": _whole_lines(TOOL),
 }
 """By dialect: the lines of those that read the prefix with the name of the writer themselves."""

@@ -35,6 +35,7 @@ from ldapdiag.evidence.log.write_times import WRITES
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.connection import Account
     from ldapdiag.evidence.log.operation_row import TargetKey
+    from ldapdiag.evidence.log.reported_use import Examined
     from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.evidence.log.shape_row import ShapeRow
     from ldapdiag.evidence.log.sorting import Sorting
@@ -212,8 +213,9 @@ class Scan(ConnectionScan):
         base: bytes,
         scope: int,
         filter: bytes,  # noqa: A002  RFC 4511's word
+        examined: Examined | None = None,
     ) -> None:
-        """Count a search and its result, logged without its connection."""
+        """Count a search and its result, logged without its connection; `examined`: what the server reports on it."""
         time = result.time
         self.at(time)
         segment = self.segment
@@ -225,7 +227,11 @@ class Scan(ConnectionScan):
         if result.notes:
             result = result._replace(notes=self._count_notes(None, result.notes, None, ends=False))
         pending = (time, SEARCH, row, shortened(filter), None)
-        count_result(segment, -1, connection, pending, result, shortened(account))
+        is_counted = count_result(segment, -1, connection, pending, result, shortened(account))
+        if examined is not None and is_counted:
+            use, visited, pages, from_disk, expected = examined
+            counts = [1, result.etime or 0, result.entries, visited, visited, pages, from_disk, expected]
+            segment.shape(row.key).examined(use, counts)
 
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
         """Count an unindexed search from the errors log."""

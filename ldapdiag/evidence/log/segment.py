@@ -264,6 +264,7 @@ class Segment:
         within = {"pieces"} if any(row.substring_lengths.full for row in self.shapes.values()) else set()
         within |= {"stopped"} if any(row.stopped.full for row in self.shapes.values()) else set()
         within |= {"sorts"} if any(row.sorts.full for row in self.shapes.values()) else set()
+        within |= {"reported"} if any(row.reported.full for row in self.shapes.values()) else set()
         return sorted({name for name, table in tables.items() if table.full} | within | self.cut_short)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+
 from ldapdiag.evidence.log.operation_row import OperationRow, ShapeKey
+from ldapdiag.evidence.log.reported_use import ReportedUse
 from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.evidence.log.substrings import UNKNOWN_LENGTHS, has_substrings
 from ldapdiag.evidence.log.tables import OTHER, OTHER_RESULT, CappedTable, add, among
@@ -13,6 +16,11 @@ MOST_LENGTHS = 100
 MOST_SORTS = 100
 """Different sorts in one row; an application has a few, but a client may ask for any."""
 OTHER_SORT = Sorting(OTHER)
+MOST_VISITED = 4
+"""The place of a maximum in the counts of a ReportedUse; the others are sums."""
+MOST_USES = 50
+"""Different combinations of used indexes and attributes without one, in one row."""
+OTHER_USE = ReportedUse(OTHER, OTHER)
 MOST_STOPPED = 100
 """Different combinations of code and notes in one row."""
 IN_MEMORY = 0
@@ -30,6 +38,7 @@ class ShapeRow(OperationRow):
         "most_entries",
         "most_limited",
         "noted",
+        "reported",
         "sorts",
         "stopped",
         "substring_lengths",
@@ -54,6 +63,9 @@ class ShapeRow(OperationRow):
         self.sorts: CappedTable[Sorting, list[int]] = CappedTable(MOST_SORTS, OTHER_SORT)
         """By their SORT and VLV lines, candidates only as far as they are special: [results, nanoseconds, unindexed
         results, candidates sorted, most of them at once]."""
+        self.reported: CappedTable[ReportedUse, list[int]] = CappedTable(MOST_USES, OTHER_USE)
+        """Where the log has it, by the indexes that the server reports: [results, nanoseconds, entries returned,
+        entries visited, most of them at once, pages, pages from disk, entries expected of the indexes]."""
 
     def measured(self, lengths: bytes, answered: int, etime: int, noted: int, most: int) -> None:
         """Count results by the lengths of their filter's substrings."""
@@ -89,6 +101,15 @@ class ShapeRow(OperationRow):
         cell[3] += candidates
         cell[4] = max(cell[4], most)
 
+    def examined(self, use: ReportedUse, counts: list[int]) -> None:
+        """Count results by the indexes that the server reports."""
+        cell = self.reported.get(use)
+        if cell is None:
+            cell = self.reported.setdefault(self.reported.place(use), [0] * len(counts))
+        most = max(cell[MOST_VISITED], counts[MOST_VISITED])
+        cell[:] = map(operator.add, cell, counts)
+        cell[MOST_VISITED] = most
+
     def merge_searches(self, other: ShapeRow, notes: CappedTable[bytes, int]) -> None:
         """Add the counts of another row; notes that are not in `notes` are counted as other."""
         self.merge(other)
@@ -105,3 +126,6 @@ class ShapeRow(OperationRow):
         for sorting, cell in other.sorts.items():
             self.sorted(sorting, *cell)
         self.sorts.full |= other.sorts.full
+        for use, cell in other.reported.items():
+            self.examined(use, cell)
+        self.reported.full |= other.reported.full

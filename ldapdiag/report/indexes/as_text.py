@@ -30,7 +30,7 @@ from ldapdiag.report.log.rows_text import NumberTable
 from ldapdiag.report.page import packed, page_for
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.report.verdicts import severity_of
-from ldapdiag.servers.index_remedies import expected_in_log
+from ldapdiag.servers.index_remedies import expected_in_log, without_script
 from ldapdiag.wording import counted, duration, durations, number, shown_time
 
 if TYPE_CHECKING:
@@ -153,6 +153,10 @@ class IndexScreen(ReportScreen):
             self.page.indented(f"risk: {risk}")
             if text:
                 print_commands(self.page, text)
+            if why := without_script(self.family_of(server)):
+                self.page.indented(why)
+                print_commands(self.page, f"{audit_command(self.document)} --ldif > plan.ldf")
+                return
             what = "the same as a script" if text else "the commands as a script"
             self.page.indented(f"{what}, which checks each step and the answers of the index:")
             print_commands(self.page, f"{audit_command(self.document)} --script > plan.sh")

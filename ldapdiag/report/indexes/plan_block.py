@@ -8,6 +8,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.report.common_parts import hint_for
 from ldapdiag.report.findings import LONG_FIRST, first_sentence, print_commands
 from ldapdiag.report.headline import FirstStep
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, duration, percent
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def step_of_plan(row: Mapping[str, Any], family: Family | None) -> FirstStep | N
     if not row["plan"]:
         return None
     if row["configured"]:
-        return FirstStep("add the indexes with the commands of this plan, one server at a time, off peak")
+        once = traits_of(family).replicates_indexes
+        where = "once for all servers" if once else "one server at a time"
+        return FirstStep(f"add the indexes with the commands of this plan, {where}, off peak")
     how = hint_for(IndexConfiguration.how, [family] if family else [])
     return FirstStep(f"add the index configuration{f': {how}' if how else ''}")

@@ -21,6 +21,8 @@ from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.report.findings import first_sentence
@@ -33,9 +35,11 @@ from ldapdiag.servers.index_remedies import (
     ldapsearch_command,
     libraries_of,
     without_ldif,
+    without_script,
 )
 from ldapdiag.servers.indexes.example_search import search_command
 from ldapdiag.servers.indexes.index_answers import COST, FUNCTIONS
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -45,7 +49,7 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.remedy import Remedy
-    from ldapdiag.servers.indexes.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 NOTHING = "nothing to change"
 WRONG_ANSWERS, LIST_VIEWS = "wrong-answers-possible", "missing-vlv-index"
@@ -83,12 +87,14 @@ DONE = f"""say "Done. Every index is built. {CHECKED}"""
 
 
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
-    """Yield the remedies of every plan: all its indexes of one database at once."""
+    """Yield the remedies of every plan: all its indexes of one database at once; of a replicated one, of all plans."""
     coverages = {coverage.server: coverage for coverage in diagnosis.facts.every(IndexCoverage)}
+    shared: dict[str, tuple[IndexPlace, list[Change]]] = {}
     for plan in diagnosis.facts.every(IndexPlan):
         indexing = coverages[plan.server].indexes
         if indexing is None:
             continue
+        replicated = traits_of(indexing.configuration.identity.family).replicates_indexes
         backends: dict[str, tuple[Backend, list[Change], SearchCoverage]] = {}
         for row in plan.indexes:
             if row.backend is not None:
@@ -96,8 +102,13 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
                 of_backend[1].extend(row.changes)
         tool = ldapsearch_command(indexing.address, indexing.configuration)
         for backend, changes, one in backends.values():
+            if replicated:
+                shared.setdefault(comparable(backend.entry), (indexing.place(backend), []))[1].extend(changes)
+                continue
             search = search_command(tool, one.group.base, one.group.scope, one.filter)
             yield from add_indexes(indexing.place(backend), changes, search, verifies=False)
+    for place, changes in shared.values():
+        yield from add_indexes(place, list(dict.fromkeys(changes)), None)
 
 
 def of_wrong_answers(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -148,6 +159,8 @@ def as_script(diagnosis: Diagnosis) -> str:
         for remedy in remedies
         if remedy.kind is RemedyKind.ADVICE
     ]
+    families = dict.fromkeys(remedy.family for remedy in remedies if remedy.kind is RemedyKind.CONFIG)
+    advice += [f"# {why}\n" for family in families if (why := without_script(family))]
     shell = [remedy for remedy in remedies if remedy.kind is RemedyKind.SHELL]
     if not shell:
         return "\n".join([FIRST, *later, *(advice or [f"# {NOTHING}\n"])])
@@ -190,7 +203,8 @@ def as_ldif(diagnosis: Diagnosis) -> str:
     unplanned += [f"# Not in this LDIF, but in --script: {neutral(other.title)}\n" for other in others]
     changes = [plan for plan in of_plans(diagnosis) if plan.kind is RemedyKind.LDIF]
     if changes:
-        return "\n".join([UNWATCHED, *unplanned, *_ldif_parts(changes)])
+        watched = any(without_script(change.family) for change in changes)
+        return "\n".join([*[UNWATCHED] * (not watched), *unplanned, *_ldif_parts(changes)])
     advice = [
         f"# {neutral(plan.text, longest=2000)}\n" for plan in of_plans(diagnosis) if plan.kind is RemedyKind.ADVICE
     ]

@@ -6,9 +6,10 @@ learn.microsoft.com, "View and set LDAP policy in Active Directory by using Ntds
 
 from __future__ import annotations
 
+from ldapdiag.evidence.filter_tree import AssertionKind
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
-from ldapdiag.servers.traits import Traits
+from ldapdiag.servers.traits import SHORT, Traits
 
 MAX_CONNECTIONS = 5000
 """MaxConnections. KB 315071: "If a connection comes in after the domain controller reaches this limit, the domain
@@ -40,4 +41,14 @@ DEFAULTS = ProductDefaults(
     descriptor_cap=NOT_SET,
 )
 
-TRAITS = Traits(programs=("dsamain.exe",), logs_expensive_only=True)
+TRAITS = Traits(
+    programs=("dsamain.exe",),
+    logs_expensive_only=True,
+    index_types={kind: "fTUPLEINDEX" if kind is AssertionKind.SUBSTRING else "fATTINDEX" for kind in SHORT},
+    initial_type="fATTINDEX",
+    one_level_type="fPDNTATTINDEX",
+    has_rule_indexes=False,
+    walks=frozenset({"dnt_index", "ancestors_index", "pdnt_index"}),
+    replicates_indexes=True,
+    waits_for_builds=True,
+)

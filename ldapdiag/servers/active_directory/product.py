@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind
+from ldapdiag.servers.active_directory import candidates, index_remedies
 from ldapdiag.servers.active_directory.defaults import DEFAULTS, IDLE, MAX_CONNECTIONS, POOL_THREADS
+from ldapdiag.servers.active_directory.rewrites import rewrite
 from ldapdiag.servers.commands.remedy_texts import (
     CLIENTS_ARE_REFUSED,
     MANY_THREADS,
@@ -156,4 +158,16 @@ SETTINGS = ServerSettings(
     },
 )
 
-PRODUCT = Product(family=Family.AD, defaults=DEFAULTS, idle_enforcement=IDLE, remedies=SETTINGS, on_linux=False)
+PRODUCT = Product(
+    family=Family.AD,
+    defaults=DEFAULTS,
+    idle_enforcement=IDLE,
+    remedies=SETTINGS,
+    on_linux=False,
+    candidates=candidates,
+    candidates_tested=False,
+    index_remedies=index_remedies,
+    without_script=index_remedies.WITHOUT_SCRIPT,
+    without_ldif=index_remedies.WITHOUT_LDIF,
+    rewrite=rewrite,
+)

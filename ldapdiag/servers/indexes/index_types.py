@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.filter_tree import AssertionKind
 
-SUBSTRING_KINDS = frozenset({"sub", "subinitial", "subany", "subfinal", "substring"})
+SUBSTRING_KINDS = frozenset({"sub", "subinitial", "subany", "subfinal", "substring", "fTUPLEINDEX"})
 """Every name of a substring index type, of all or some positions."""
 
 

@@ -6,10 +6,12 @@ from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, parse_s
 from ldapdiag.remedy import Remedy, RemedyKind, Where
 
 
-def rewrite_filter(client: str, part: str, *, negated: bool) -> Remedy:
-    """Advise another filter than the one with `part`, a part as logged."""
+def rewrite_filter(client: str, part: str, *, negated: bool, own: str = "") -> Remedy:
+    """Advise another filter than the one with `part`, a part as logged; `own`: what is true of the product alone."""
     assertion = parse_shape(part)
-    if negated:
+    if own:
+        text = own
+    elif negated:
         text = (
             f"Combine {part} with a part that few entries match, as in (&(uid=joe){part}): the server then tests only "
             "those few. Or store the meaning in an attribute of its own, such as (accountStatus=active), and index it "
@@ -69,6 +71,16 @@ def correct_attribute(client: str, attribute: str) -> Remedy:
         "Correct the filter or the schema",
         f"Look up {what} in the server's schema. If the name is misspelled, correct the application. If it belongs to "
         "a schema that was never loaded, load that. If it has no rule for this comparison, search for equality.",
+    )
+
+
+def search_each_domain(client: str, attribute: str) -> Remedy:
+    """Advise a search of another server than a global catalog, which lacks an attribute."""
+    return _advice(
+        client,
+        "Search the domains, not the global catalog",
+        f"Search a domain controller of each domain on port 389 below the domain's DN. Or let the global catalog have "
+        f"{attribute}: isMemberOfPartialAttributeSet TRUE in the schema, which replicates its values to every one.",
     )
 
 

@@ -8,17 +8,19 @@ Lines out of their envelopes (Docker's log, CRI, the journal, syslog): a layer a
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import PassedOver
+from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.log.envelopes import envelopes_of
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.compressed import compression_of, name_within
 from ldapdiag.sources.files.input import HEAD_BYTES, Carrier, Input, in_file, moment_of
-from ldapdiag.sources.files.layers import READ, Breakable, Buffered, Lost, Rejoined, decompressing
+from ldapdiag.sources.files.layers import READ, Breakable, Buffered, Lost, Rejoined, decompressing, in_utf8
 from ldapdiag.sources.files.tar import DamagedError, is_tar, members
 
 if TYPE_CHECKING:
@@ -150,13 +152,25 @@ class Tar:
 
 def without_envelopes(one: Input) -> Input:
     """Return the lines in the envelopes of an input as an input; unchanged if it has none. OSError propagates."""
-    whole = one.head if one.is_whole else one.head[: one.head.rfind(b"\n") + 1] or one.head
+    text = _in_utf8(one)
+    whole = text.head if text.is_whole else text.head[: text.head.rfind(b"\n") + 1] or text.head
     envelopes = envelopes_of(whole)
+    if not envelopes:
+        return one
+    one = text
     has_lines = all(envelope.decoding is None for envelope in envelopes)
     carrier = Carrier(one.file_range if has_lines else None, envelopes, whole)
     for envelope in envelopes:
         one = one.within(Unwrapping(envelope))
-    return replace(one, carrier=carrier) if envelopes else one
+    return replace(one, carrier=carrier)
+
+
+def _in_utf8(one: Input) -> Input:
+    """Return an input as UTF-8 without a mark: Windows writes UTF-16 where PowerShell redirects the output."""
+    encoding = encoding_of(one.head)
+    if encoding != "utf-8":
+        return one.within(in_utf8(encoding))
+    return one.after(len(codecs.BOM_UTF8)) if one.head.startswith(codecs.BOM_UTF8) else one
 
 
 @dataclass(frozen=True, slots=True)

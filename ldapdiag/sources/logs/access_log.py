@@ -324,7 +324,7 @@ def chunks_in(
     for file, group in groups(files):
         if file.part_at and file.input.label == lost:
             continue  # records after a gap do not adjoin those before it
-        if period is not None and period.until is not None and file.first_time > period.until:
+        if period and period.until is not None and file.first_time > period.until and not file.dialect.is_export:
             return
         try:
             yield from chunks_of(file, kept_open, remarks.notes.append, sizes, group)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
-from ldapdiag.evidence.log.date_order import day_first
+from ldapdiag.evidence.log.date_order import date_order
 from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.line_envelopes import refusal
 from ldapdiag.evidence.log.line_scan import Hints
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import tzinfo
 
-    from ldapdiag.evidence.log.date_order import Stamp
+    from ldapdiag.evidence.log.date_order import DateOrder, Stamp
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.files.open_files import FileRange
@@ -44,9 +44,14 @@ MOST_HEAD_BYTES = 1 << 20
 
 EMPTY = "is an empty file"
 
-UNDECIDED = (
-    "has dates like {}, and none shows whether the day or the month comes first; export the events of more days, or as "
-    'XML (wevtutil qe "Directory Service" /f:xml)'
+AS_XML = 'export the events as XML (wevtutil qe "Directory Service" /f:xml)'
+CONTRADICTORY = (
+    "has dates of two cultures: in some the day comes first and in others the month, so that none like {} can be read; "
+    f"{AS_XML}, or those of each server into a file of its own"
+)
+USUAL = (
+    "{} has dates like {}, and none shows whether the day or the month comes first; they are read with the {} first, "
+    "as such times are mostly written. If its days are wrong, " + AS_XML
 )
 
 MOST_OF_HEADER = 1 << 12
@@ -76,7 +81,7 @@ class LogFile:
     turns: tuple[tuple[int, int], ...] = ()
     """(offset, fold): from which record on an hour that the clock shows twice is the second one (1) or the first."""
     note: str = ""
-    """A sentence on the part of its beginning that is not read; empty if all of it is read."""
+    """A sentence on the part of its beginning that is not read, or on how its dates are; else empty."""
     part_at: int | None = None
     """Offset in its object, if it is a part of one (chunks.parts_of)."""
 
@@ -259,10 +264,12 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
     year_end = found.taken.end if found.taken else found.changed
     hints = Hints(year_end=year_end) if zone is None else Hints(year_end=year_end, zone=zone)
     if dialect.stamps is not None:
-        order = _date_order(found, dialect, dialect.stamps)
-        if isinstance(order, PassedOver):
-            return order
-        hints = replace(hints, day_first=order)
+        order, example = _date_order(found, dialect, dialect.stamps)
+        if not order.readings:
+            return PassedOver(target=found.label, reason=CONTRADICTORY.format(example))
+        hints = replace(hints, day_first=order.day_first)
+        if order.is_usual and example:
+            note = note or USUAL.format(found.label, example, "day" if order.day_first else "month")
     file = _sampled(found, dialect, hints, note)
     if not isinstance(file, LogFile):
         return file
@@ -272,24 +279,23 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
     return replace(file, concurrent=concurrent, together=together)
 
 
-def _date_order(found: Input, dialect: Dialect, stamps_in: Callable[[bytes], Iterator[Stamp]]) -> bool | PassedOver:
-    """Return whether 05/11 is the fifth of November in a file, or that nothing in it decides. OSError propagates."""
-    examples: list[Stamp] = []
+def _date_order(found: Input, dialect: Dialect, stamps_in: Callable[[bytes], Iterator[Stamp]]) -> tuple[DateOrder, str]:
+    """Return whether 05/11 is the fifth of November in a file, and a date in it. OSError propagates to the caller."""
+    example = ""
 
     def stamps() -> Iterator[Stamp]:
+        nonlocal example
         records = Records(dialect)
         with found.open() as opened:
-            while data := opened.read(HEAD_BYTES):
+            data = opened.read(HEAD_BYTES)
+            while data:
                 for stamp in stamps_in(records.whole(data)):
-                    examples[:] = [stamp]
+                    example = example or f"{stamp[0]:02}/{stamp[1]:02}/{stamp[2]}"
                     yield stamp
+                data = opened.read(HEAD_BYTES)
         yield from stamps_in(records.remainder())
 
-    decided = day_first(stamps())
-    if decided is not None or not examples:
-        return bool(decided)
-    one, two, year, _ = examples[0]
-    return PassedOver(target=found.label, reason=UNDECIDED.format(f"{one:02}/{two:02}/{year}"))
+    return date_order(stamps()), example
 
 
 def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile | NotALog:

@@ -62,7 +62,7 @@ class Merging:
         remarks, chunk = self.remarks, scanned.chunk
         if chunk.at <= self._shrunk.get(chunk.label, chunk.at):
             for place, part in scanned.parts:
-                self._counts.add(place, part)
+                self._counts.add(place, part, in_order=not chunk.dialect.is_export)
         remarks.notes += (too_long(chunk.label, place) for place in scanned.too_long)
         if scanned.shrunk_at is not None and chunk.label not in self._shrunk:
             remarks.notes.append(shrunk(chunk.label, scanned.shrunk_at))

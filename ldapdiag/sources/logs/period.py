@@ -175,11 +175,18 @@ def samples_of(found: Input, head: bytes) -> Iterator[bytes]:
     if place is None:
         return
     start, end = place.bounds()
+    mark = _mark(found)
     for number in range(SAMPLES):
         offset = start + (end - start) * number // SAMPLES
         if found.carrier is not None or offset >= start + len(head):
             data = place.read_at(offset, TAIL_BYTES)
-            yield data[data.find(b"\n") + 1 if number else 0 : data.rfind(b"\n") + 1]
+            begin, last = data.find(mark), data.rfind(mark)
+            yield data[begin + len(mark) if number and begin >= 0 else 0 : last + len(mark) if last >= 0 else 0]
+
+
+def _mark(found: Input) -> bytes:
+    """Return what ends the lines of the outermost envelope."""
+    return found.carrier.envelopes[0].end if found.carrier else b"\n"
 
 
 def end_of(found: Input, size: int) -> bytes:
@@ -191,7 +198,8 @@ def end_of(found: Input, size: int) -> bytes:
         start, end = place.bounds()
         data, is_cut = place.read_at(max(start, end - size), size), end - start > size
     if is_cut:
-        data = data[data.find(b"\n") + 1 :]
+        before, mark, after = data.partition(_mark(found) if place else b"\n")
+        data = after if mark else before
     for envelope in found.carrier.envelopes if found.carrier and place else ():
         data = decoded(envelope, data)
     return data

@@ -37,8 +37,8 @@ class PeriodCounts:
         """True if the times of these are too far outside for a disorder of the log."""
         self._left_out = 0
 
-    def add(self, place: Place, part: ChunkCounts) -> None:
-        """Merge a part, or leave it out."""
+    def add(self, place: Place, part: ChunkCounts, *, in_order: bool = True) -> None:
+        """Merge a part, or leave it out; without an order no part is the last one."""
         if self.is_over:
             return
         place = self._place if place is Place.UNTIMED else place
@@ -51,12 +51,12 @@ class PeriodCounts:
             self._outside, self._are_far = 0, False
             self._lines += part.lines
         self._merge(place, part)
+        self.is_over = in_order and self._outside >= ENOUGH_LATER and place is Place.LATER
         self._place = place
 
     def _merge(self, place: Place, part: ChunkCounts) -> None:
         if place is Place.LATER:
             self.counts.add_clock(part)
-            self.is_over = self._outside >= ENOUGH_LATER
         elif place is Place.BEFORE and not self._waits:
             self.counts.merge_state(part)
         else:

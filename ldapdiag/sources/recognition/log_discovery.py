@@ -11,7 +11,7 @@ slapd's log is read for its messages as well.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import SAMPLE_LENGTH, encoding_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.combine import combine
-from ldapdiag.evidence.log.dialects import NOTICES, recognise
+from ldapdiag.evidence.log.dialects import NOTICES, named, recognise
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.lazy_dataclass import dataclass
@@ -139,22 +139,29 @@ def _interrupted(stream: Stream) -> Gap:
 
 
 def access_logs(logs: Iterable[CountedLog]) -> Iterator[AccessLog]:
-    """Yield a fact for each server that headers or paths name: a header, else the folder on its host."""
+    """Yield a fact for each server that headers or paths name: a header, else the folder on its host.
+
+    Several hosts in one folder, as exported events name them, have a folder each.
+    """
     by_server: dict[tuple[str, Family, str], list[CountedLog]] = defaultdict(list)
     for log in logs:
         stream = log.stream
         server = stream.instance or stream.asked.rpartition("/")[0]
-        by_server[stream.folder, stream.family, f"{stream.server} {server}"].append(log)
-    yield from map(_fact, by_server.values())
+        shared = "" if stream.server == server else stream.server
+        by_server[stream.folder, stream.family, f"{shared} {server}"].append(log)
+    of_folder = Counter((folder, family) for folder, family, _ in by_server)
+    for (folder, family, _), own in by_server.items():
+        host = own[0].stream.instance if named(own[0].stream.dialect).is_export else ""
+        yield _fact(own, f"{folder}/{host}" if host and of_folder[folder, family] > 1 else folder)
 
 
-def _fact(logs: Sequence[CountedLog]) -> AccessLog:
+def _fact(logs: Sequence[CountedLog], folder: str) -> AccessLog:
     """Return the fact for the logs of one server."""
     total = combine(Segment(), *(log.segment for log in logs))
     first = logs[0].stream
     origin = Origin(
         path=first.name,
-        folder=first.folder,
+        folder=folder,
         asked=first.asked,
         lines=total.lines,
         understood=total.lines - total.misread,

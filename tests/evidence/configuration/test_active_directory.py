@@ -74,35 +74,94 @@ def test_a_list_that_powershell_cut_says_how_to_see_all_of_it(end: str) -> None:
     assert "-ExpandProperty lDAPAdminLimits" in found.origin.notes[0]
 
 
-class TestSeveralPolicies:
-    LDIF = "".join(
-        f"dn: {dn}\nlDAPAdminLimits: MaxConnIdleTime={idle}\n\n" for dn, idle in ((BRANCH, 60), (DEFAULT, 900))
+SITES = "CN=Sites,CN=Configuration,DC=example,DC=com"
+BERLIN = f"CN=NTDS Site Settings,CN=Berlin,{SITES}"
+DC1, DC2 = (f"CN=NTDS Settings,CN={name},CN=Servers,CN=Berlin,{SITES}" for name in ("DC1", "DC2"))
+
+
+def policy(dn: str, *limits: str) -> str:
+    return f"dn: {dn}\n" + "".join(f"lDAPAdminLimits: {limit}\n" for limit in limits) + "\n"
+
+
+def settings(dn: str, names: str = "") -> str:
+    return f"dn: {dn}\nobjectClass: applicationSettings\n" + (f"queryPolicyObject: {names}\n" if names else "") + "\n"
+
+
+class TestThePolicyThatApplies:
+    TWO = policy(BRANCH, "MaxConnIdleTime=60", "MaxConnections=5000") + policy(
+        DEFAULT, "MaxConnIdleTime=900", "MaxConnections=5000"
     )
 
-    def test_the_default_one_is_used_and_the_choice_noted(self) -> None:
-        found = read(self.LDIF)
-        assert (found.idle_timeout_seconds, found.complete) == (900, True)
-        assert "queryPolicyObject" in found.origin.notes[0]
+    @pytest.mark.parametrize(
+        ("ldif", "seconds"),
+        [
+            (TWO + settings(DC1, BRANCH), 60),
+            (TWO + settings(DC1, BRANCH) + settings(BERLIN, DEFAULT), 60),
+            (TWO + settings(DC1) + settings(BERLIN, BRANCH), 60),
+            (TWO + settings(DC1, DEFAULT.upper().replace(",", ", ")) + settings(BERLIN, BRANCH), 900),
+            (TWO + settings(DC1) + settings(BERLIN), 900),
+            (TWO + settings(DC1) + settings(BERLIN.replace("Berlin", "Rome"), BRANCH), 900),
+            (TWO + settings(DC1) + settings(DC2), 900),
+            (f"dn:\ndsServiceName: {DC2}\n\n" + TWO + settings(DC1) + settings(DC2, BRANCH), 60),
+            (TWO.partition("\n\n")[0] + "\n\n", 60),
+        ],
+        ids=[
+            "own",
+            "own before site",
+            "site",
+            "own default",
+            "neither",
+            "another site",
+            "two alike",
+            "root DSE",
+            "alone",
+        ],
+    )
+    def test_is_the_controllers_own_else_its_sites_else_the_default(self, ldif: str, seconds: int) -> None:
+        found = read(ldif)
+        assert (found.idle_timeout_seconds, found.max_connections, found.complete) == (seconds, 5000, True)
+        assert len(found.origin.notes) == (seconds != 900), "another one than the default is noted"
 
-    def test_in_a_list_of_powershell_too(self) -> None:
-        found = read(
-            "".join(
-                f"DistinguishedName : {dn}\nlDAPAdminLimits   : {{MaxValRange=1500, MaxConnIdleTime={idle}}}\n\n"
-                for dn, idle in ((BRANCH, 60), (DEFAULT, 900))
-            )
+    @pytest.mark.parametrize(
+        ("ldif", "connections"),
+        [
+            (TWO, 5000),
+            (TWO + settings(BERLIN, BRANCH), 5000),
+            (TWO + settings(DC1) + settings(DC2, BRANCH), 5000),
+            (policy(DEFAULT, "MaxConnIdleTime=900") + settings(BERLIN, BRANCH), None),
+            (policy(DEFAULT, "MaxConnIdleTime=900") + settings(DC1, BRANCH), None),
+        ],
+        ids=["no controller", "a site", "two controllers", "a site's is missing", "its own is missing"],
+    )
+    def test_is_not_guessed(self, ldif: str, connections: int | None) -> None:
+        found = read(ldif)
+        assert (found.idle_timeout_seconds, found.max_connections, found.complete) == (None, connections, False)
+        assert len(found.origin.notes) == 1
+
+    def test_is_found_in_lists_of_powershell_too(self) -> None:
+        lists = "".join(
+            f"DistinguishedName : {dn}\nlDAPAdminLimits   : {{MaxValRange=1500, MaxConnIdleTime={idle}}}\n\n"
+            for dn, idle in ((BRANCH, 60), (DEFAULT, 900))
         )
-        assert (found.idle_timeout_seconds, len(found.origin.notes)) == (900, 1)
+        assert read(lists).idle_timeout_seconds is None
+        own = f"DistinguishedName : {DC1}\nqueryPolicyObject : {BRANCH}\nObjectClass       : nTDSDSA\n"
+        assert read(lists + own).idle_timeout_seconds == 60
 
-    def test_another_one_alone_is_taken_with_a_note(self) -> None:
-        found = read(self.LDIF.partition("\n\n")[0] + "\n\n")
-        assert (found.idle_timeout_seconds, len(found.origin.notes)) == (60, 1)
 
-    def test_a_site_that_names_its_own_is_noted(self) -> None:
-        found = read(
-            f"dn: {DEFAULT}\nlDAPAdminLimits: MaxConnIdleTime=900\n\n"
-            f"dn: CN=NTDS Site Settings,CN=Branch,CN=Sites,CN=Configuration,DC=x\nqueryPolicyObject: {BRANCH}\n\n"
-        )
-        assert (found.idle_timeout_seconds, len(found.origin.notes)) == (900, 1)
+class TestCeilings:
+    LIMITS = policy(DEFAULT, "MaxPageSize=50000", "MaxValRange=1500", "MaxActiveQueries=5")
+
+    def test_limit_what_a_policy_allows(self) -> None:
+        found = read(self.LIMITS)
+        assert found.query_limits == (("MaxPageSize", 20_000), ("MaxValRange", 1500)), "and MaxActiveQueries is ignored"
+        assert "at most 20,000" in found.origin.notes[0]
+
+    @pytest.mark.parametrize(
+        ("flags", "size"), [("0" * 17 + "1", 50_000), ("0" * 17 + "0", 20_000), ("1" * 17, 20_000)]
+    )
+    def test_are_lifted_by_the_18th_character_of_dsheuristics(self, flags: str, size: int) -> None:
+        found = read(f"{self.LIMITS}dn: CN=Directory Service,{POLICY.partition(',')[2]}\ndSHeuristics: {flags}\n\n")
+        assert dict(found.query_limits)["MaxPageSize"] == size
 
 
 def test_ldif_cut_inside_the_entry_is_not_complete() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log.date_order import Stamp, day_first
+from ldapdiag.evidence.log.date_order import Stamp, date_order
 
 TIMES = st.lists(
     st.builds(
@@ -25,7 +26,7 @@ def stamps(times: list[datetime], *, is_first: bool) -> list[Stamp]:
     """Return the times as a file in one of the two forms contains them."""
     return [
         (*((time.day, time.month) if is_first else (time.month, time.day)), time.year,
-         time.hour * 3600 + time.minute * 60 + time.second)
+         time.hour * 3600 + time.minute * 60 + time.second, False)
         for time in times
     ]  # fmt: skip
 
@@ -34,25 +35,32 @@ def stamps(times: list[datetime], *, is_first: bool) -> list[Stamp]:
 def test_the_decision_is_never_wrong(times: list[datetime], is_first: bool, newest_first: bool) -> None:  # noqa: FBT001  drawn by hypothesis
     ordered = sorted(times, reverse=newest_first)
 
-    assert day_first(stamps(ordered, is_first=is_first)) in {is_first, None}
+    order = date_order(stamps(ordered, is_first=is_first))
+    assert order.is_usual or order.readings == {is_first}
 
 
 @given(TIMES, st.booleans())
 def test_a_day_after_the_twelfth_decides_in_any_order_of_the_events(times: list[datetime], is_first: bool) -> None:  # noqa: FBT001  drawn by hypothesis
     assume(any(time.day > 12 for time in times))
 
-    assert day_first(stamps(times, is_first=is_first)) is is_first
+    assert date_order(stamps(times, is_first=is_first)).readings == {is_first}
 
 
 def test_the_order_decides_if_one_reading_goes_back_in_time() -> None:
-    november, december = (12, 11, 2026, 100), (1, 12, 2026, 50)
+    november, december = (12, 11, 2026, 100, False), (1, 12, 2026, 50, False)
 
-    assert day_first([november, (12, 11, 2026, 101), december]) is True
-    assert day_first([december, (1, 12, 2026, 40), november]) is True
-    assert day_first([(11, 12, 2026, 100), (11, 12, 2026, 101), (12, 1, 2026, 50)]) is False
+    assert date_order([november, (12, 11, 2026, 101, False), december]).readings == {True}
+    assert date_order([december, (1, 12, 2026, 40, False), november]).readings == {True}
+    american = [(11, 12, 2026, 100, True), (11, 12, 2026, 101, True), (12, 1, 2026, 50, True)]
+    assert date_order(american) == (frozenset({False}), False)
 
 
-def test_nothing_decides_one_day_or_days_that_ascend_in_both_readings() -> None:
-    assert day_first([]) is None
-    assert day_first([(5, 11, 2026, 1), (5, 11, 2026, 2)]) is None
-    assert day_first([(5, 11, 2026, 1), (6, 11, 2026, 2)]) is None
+@pytest.mark.parametrize("days", [[5], [5, 5], [5, 6]])
+def test_where_nothing_decides_the_form_does_and_that_is_known(days: list[int]) -> None:
+    for is_american in (True, False):
+        found = date_order([(day, 11, 2026, place, is_american) for place, day in enumerate(days)])
+        assert found == (frozenset({not is_american}), True)
+
+
+def test_a_file_that_contradicts_itself_has_no_order() -> None:
+    assert not date_order([(20, 11, 2026, 1, False), (11, 20, 2026, 2, False)]).readings

@@ -24,7 +24,7 @@ LINES = {
     "opendj-json": b'{"eventName":"DJ-LDAP","request":{"operation":"UNBIND","connId":0,"msgId":3}}',
     "ping-text": b"[20/Nov/2026:08:58:03.123 +0000] UNBIND REQUEST conn=0 op=2",
     "ping-json": b'{"timestamp":"2024-01-01T00:00:00.000Z","messageType":"REQUEST","operationType":"UNBIND"}',
-    "active-directory-1644": b'"Internal event: A client issued a search operation with the following options."',
+    "active-directory-1644": b'"event 1644","DC1","2026-11-20T08:54:04Z","DC=x"',
 }
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.targets import LdapAddress
 
 START_TLS = "1.3.6.1.4.1.1466.20037"
+PAGED_RESULTS = "1.2.840.113556.1.4.319"
 MAX_BYTES = 1 << 27
 """Of all answers of one server; 20,000 connections of a slapd take 36 MB."""
 MAX_ENTRIES = 400_000
@@ -207,7 +208,9 @@ class LdapConnection:
         except Exception as error:
             if self._bind.mechanism is not Mechanism.GSSAPI:
                 raise
-            raise QueryFailed(f"no Kerberos ticket: {str(error)[:200]}", "run kinit; klist lists tickets") from error
+            reason = str(error).rpartition("): ")[2][:200]  # behind the codes, and the advice to read what follows
+            how = f"run kinit; klist lists tickets. The server's are those of the principal ldap/{self._address.host}"
+            raise QueryFailed(f"no Kerberos ticket: {reason}", how) from error
         if self._connection.result["result"] != SUCCESS:
             raise bind_refused(self._connection.result, account)
 
@@ -224,20 +227,27 @@ class LdapConnection:
         self._strategy.entries = entries
         self._strategy.wanted = frozenset(name.lower() for name in query.attributes)
         self._strategy.references = []
-        try:
-            self._connection.search(
-                base,
-                query.filter,
-                search_scope=query.scope.value,
-                dereference_aliases=ldap3.DEREF_NEVER,
-                attributes=list(dict.fromkeys(query.attributes)),
-                size_limit=query.size_limit,
-                time_limit=query.time_limit,
-            )
-        except LDAPSessionTerminatedByServerError:
-            raise QueryFailed("the server ended the session at this search", READ_SOCKETS) from None
-        result: Mapping[str, Any] = self._connection.result
-        return {**result, "references": tuple(self._strategy.references)}
+        cookie = None
+        while True:
+            try:
+                self._connection.search(
+                    base,
+                    query.filter,
+                    search_scope=query.scope.value,
+                    dereference_aliases=ldap3.DEREF_NEVER,
+                    attributes=list(dict.fromkeys(query.attributes)),
+                    size_limit=query.size_limit,
+                    time_limit=query.time_limit,
+                    paged_size=query.page_entries or None,
+                    paged_cookie=cookie,
+                )
+            except LDAPSessionTerminatedByServerError:
+                raise QueryFailed("the server ended the session at this search", READ_SOCKETS) from None
+            result: Mapping[str, Any] = self._connection.result
+            page = result.get("controls", {}).get(PAGED_RESULTS) or {"value": {}}
+            cookie = page["value"].get("cookie") if query.page_entries else None
+            if not cookie or result["result"] != SUCCESS:
+                return {**result, "references": tuple(self._strategy.references)}
 
     def close(self) -> None:
         """Unbind and close, in any state of the connection."""

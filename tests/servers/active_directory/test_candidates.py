@@ -1,0 +1,137 @@
+"""Index audits of a domain controller: each row of the table in candidates.py, and an example beside it that is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from events_1644 import ALL, Events, facts_of_forest, schema_ldif
+from incidents import diagnosed_facts, findings
+from ldapdiag.finding import Confidence, Finding, NotJudged
+
+ANCESTORS, CHILDREN = "Ancestors_index:90000:N;", "PDNT_index:56:N;"
+IN_CHAIN, BITWISE = "1.2.840.113556.1.4.1941", "1.2.840.113556.1.4.803"
+MISSING, NOT_BUILT, UNINDEXABLE = "missing-index", "index-not-built", "unindexable-filter"
+SHORT, LIMIT, UNKNOWN = "substring-too-short", "scan-limit-exceeded", "unknown-attribute"
+
+
+def audited(folder, *events, schema=None):
+    """Return check, attribute and types of all that is found about indexes."""
+    diagnosis = diagnosed_facts(facts_of_forest(folder, *events, schema=schema or schema_ldif()))
+    checks = (MISSING, NOT_BUILT, UNINDEXABLE, SHORT, LIMIT, UNKNOWN)
+    return {
+        (check, one.observed["attribute"], *one.observed.get("types", ())): one
+        for check in checks
+        for one in findings(diagnosis, check).values()
+    }
+
+
+def event(filter_, **how):
+    return {"filter_": filter_, **how}
+
+
+A, C, T = "fATTINDEX", "fPDNTATTINDEX", "fTUPLEINDEX"
+ROWS = {
+    "1 base": (event("(title=x)", scope="base"), set()),
+    "1 but not of one entry": (event("(title=x)"), {(MISSING, "title", A)}),
+    "2 few visited": (event("(title=x)", visited=900), set()),
+    "2 most returned": (event("(title=x)", returned=ALL // 2), set()),
+    "2 but more are": (event("(title=x)", visited=1100), {(MISSING, "title", A)}),
+    "3 AND": (event("(&(objectClass=user)(title=x))", used=ANCESTORS, preventing="title"), {(MISSING, "title", A)}),
+    "3 AND with an indexed part": (event("(&(cn=x)(title=y))", used="idx_cn:1:N;", visited=1), set()),
+    "3 range": (event("(title>=x)", preventing="title"), {(MISSING, "title", A)}),
+    "3 beginning": (event("(title=x*)", preventing="title"), {(MISSING, "title", A)}),
+    "3 one level": (event("(title=x)", used=CHILDREN, scope="onelevel"), {(MISSING, "title", C)}),
+    "4 OR": (event("(|(title=x)(company=y))"), {(MISSING, "title", A), (MISSING, "company", A)}),
+    "4 OR with an indexed part": (event("(|(cn=x)(company=y))"), {(MISSING, "company", A)}),
+    "4 OR with what no index answers": (event("(|(title=x)(!(company=y)))"), {(UNINDEXABLE, "company")}),
+    "5 middle": (event("(displayName=*smith*)"), {(MISSING, "displayName", T)}),
+    "5 end": (event("(displayName=*smith)"), {(MISSING, "displayName", T)}),
+    "5 but the index is there": (event("(description=*smith*)", used="idx_T:3:N;", visited=3), set()),
+    "6 short": (event("(description=*sm*)"), {(SHORT, "description")}),
+    "6 short without an index": (event("(displayName=*sm*)"), {(SHORT, "displayName")}),
+    "6 but three characters": (event("(displayName=*smi*)"), {(MISSING, "displayName", T)}),
+    "7 negation": (event("(!(title=x))"), {(UNINDEXABLE, "title")}),
+    "7 every entry": (event("(objectClass=*)"), {(UNINDEXABLE, "objectClass")}),
+    "7 boolean": (event("(showInAdvancedViewOnly=TRUE)"), {(UNINDEXABLE, "showInAdvancedViewOnly")}),
+    "7 but with a positive part": (event("(&(title=x)(!(company=y)))"), {(MISSING, "title", A)}),
+    "8 bitwise": (event(f"(userAccountControl:{BITWISE}:=2)"), {(UNINDEXABLE, "userAccountControl")}),
+    "8 but an equality": (event("(userAccountControl=2)", used="idx_userAccountControl:1:N;", visited=9), set()),
+    "9 in chain": (event(f"(member:{IN_CHAIN}:=CN=x)", preventing="member"), {(UNINDEXABLE, "member")}),
+    "9 but direct members": (event("(member=CN=x)", used="link_index:1:N;", visited=1), set()),
+    "10 undefined": (event("(?UNDEFINED=*)"), {(UNKNOWN, "UNDEFINED")}),
+    "10 not in the schema": (event("(titel=x)"), {(UNKNOWN, "titel")}),
+    "10 but beside another": (event("(|(?UNDEFINED=*)(title=x))"), {(UNKNOWN, "UNDEFINED"), (MISSING, "title", A)}),
+    "11 constructed": (event("(tokenGroups=x)"), {(UNINDEXABLE, "tokenGroups")}),
+    "11 defunct": (event("(oldAttribute=x)"), {(UNINDEXABLE, "oldAttribute")}),
+    "12 not built": (event("(cn=x)", preventing="cn"), {(NOT_BUILT, "cn")}),
+    "12 not built, in an AND": (event("(&(cn=x)(title=y))", preventing="cn title"), {(NOT_BUILT, "cn")}),
+    "12 but expected to be large": (event("(cn=x)"), {(LIMIT, "cn")}),
+    "12 but negated": (event("(&(objectClass=a)(!(cn=x)))", preventing="cn"), {(UNINDEXABLE, "cn")}),
+    "13 another part": (
+        event("(&(objectCategory=person)(company=x))", used="idx_objectCategory:9000:N;", visited=9000),
+        {(MISSING, "company", A)},
+    ),
+    "13 no other part": (event("(&(cn=x)(l=y))", used="idx_l:9000:N;", visited=9000), {(LIMIT, "cn")}),
+    "13 one level": (
+        event("(l=x)", used=CHILDREN, scope="onelevel"), {(MISSING, "l", C)},
+    ),
+    "14 catalog": (event("(employeeNumber=x)", base=""), {(UNKNOWN, "employeeNumber")}),
+    "14 but in it": (event("(initials=x)", base=""), {(MISSING, "initials", A)}),
+    "14 but one domain": (event("(employeeNumber=x)"), {(MISSING, "employeeNumber", A)}),
+    "15 few visited": (event("(cn=x)", used="idx_cn:12:N;", visited=12, ms=4600), set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "expected"), ROWS.values(), ids=ROWS)
+def test_a_row_of_the_decision_table_and_what_is_beside_it(asked, expected, tmp_path):
+    events = Events()
+    events.ask(**asked)
+    found = audited(tmp_path, events)
+    assert set(found) == expected
+    untested = {one.confidence for one in found.values() if one.observed.get("types")}
+    assert Confidence.CERTAIN not in untested, "no rule was compared with Windows"
+
+
+def test_without_a_schema_nothing_is_called_missing_and_the_filters_that_no_index_answers_are_found(tmp_path):
+    events = Events()
+    events.ask("(title=x)", preventing="title")
+    events.ask("(!(company=y))")
+    events.ask(f"(userAccountControl:{BITWISE}:=2)")
+    diagnosis = diagnosed_facts(facts_of_forest(tmp_path, events))
+    assert not findings(diagnosis, MISSING)
+    (possible,) = [one.verdict for one in diagnosis.judged if one.check == MISSING]
+    assert isinstance(possible, NotJudged)
+    assert "perhaps for lack of title fATTINDEX" in possible.reason
+    unhelped = {one.observed["attribute"] for one in findings(diagnosis, UNINDEXABLE).values()}
+    assert unhelped == {"company", "userAccountControl"}
+
+
+def test_the_schema_of_the_forest_is_that_of_each_domain_controller_and_its_events_decide_for_each(tmp_path):
+    one, other = Events("DC1"), Events("DC2", hour=12)
+    one.ask("(cn=x)", preventing="cn")
+    other.ask("(cn=x)", visited=1, used="idx_cn:1:N;")
+    other.ask("(title=x)", preventing="title")
+    found = audited(tmp_path, one, other)
+    assert {(key, one.server) for key, one in found.items()} == {
+        ((NOT_BUILT, "cn"), "DC1"),
+        ((MISSING, "title", A), "DC2"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("filter_", "words"),
+    [
+        (f"(member:{IN_CHAIN}:=CN=x)", "tokenGroups"),
+        (f"(userAccountControl:{BITWISE}:=2)", "An index of userAccountControl would not be used"),
+        ("(!(title=x))", "(sAMAccountType=805306368)(!(title=?))"),
+        ("(objectClass=*)", "(sAMAccountType=805306368)) for"),
+    ],
+)
+def test_what_no_index_answers_has_the_filter_that_one_does(filter_, words, tmp_path):
+    events = Events()
+    events.ask(filter_)
+    (finding,) = audited(tmp_path, events).values()
+    assert isinstance(finding, Finding)
+    (remedy,) = finding.remedies
+    assert words in remedy.text
+    assert "uid=joe" not in remedy.text
