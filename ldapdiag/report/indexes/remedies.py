@@ -22,7 +22,6 @@ from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.report.findings import first_sentence
