@@ -35,7 +35,7 @@ def judge(
     would answer: a negation alone or beside a part that nearly every entry matches, an extensible match whose rule
     makes no index keys (slapd: any extensible match), an approximate match for a value without letters,
     (objectClass=*) below a large base, an attribute whose values
-    are computed (nsRole, class of service). Where another part of an AND could be indexed, or an index by the
+    are computed (nsRole, class of service; constructed ones of Active Directory), and its bitwise and in-chain rules. Where another part of an AND could be indexed, or an index by the
     matching rule would answer (389-ds: nsMatchingRule), missing-index reports that instead. There is one finding per
     attribute and kind of assertion, with the filters that contain it and the sums of their searches.
 
