@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from facts import monitor, monitored
+from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.monitor import MonitoredConnection
 from ldapdiag.live_view.model import Model
 from ldapdiag.live_view.server import ServerModel
 from ldapdiag.live_view.source import TimedSource
 from ldapdiag.sources.live.ldap.watch import Look
+from ldapdiag.sources.logs.log_watch import LogLook
 
 ENDPOINT = ("10.77.1.2", 389)
 BRAND = "389-Directory/2.3.1"
@@ -52,18 +54,20 @@ class Stage:
         self.counters: Look | Exception = look(current_connections=0, total_connections=0, operations=0)
         self.listing: Look | Exception = look(connections=(), current_connections=0)
         self.report: dict[str, Any] | Exception = report()
+        self.log: LogLook | Exception = LdapdiagError("not followed, because its file was not named")
         clock = lambda: self.now  # noqa: E731  the time of all sources
         counters = TimedSource("counters", lambda: said(self.counters), lambda: 2.0, clock=clock)
         listing = TimedSource("list", lambda: said(self.listing), lambda: 10.0, clock=clock)
         diagnosis = TimedSource("diagnosis", lambda: said(self.report), lambda: 60.0, clock=clock)
-        self.server = ServerModel("ldap://ds1", counters, listing, lambda: ENDPOINT)
+        log = TimedSource("log", lambda: said(self.log), lambda: 2.0, clock=clock)
+        self.server = ServerModel("ldap://ds1", counters, listing, log, lambda: ENDPOINT)
         self.model = Model([self.server], diagnosis)
 
     def pass_seconds(self, seconds: float, *, ask: bool = True) -> None:
         """Let time pass, and ask every source then."""
         self.now += seconds
         if ask:
-            for source in (self.server.counters, self.server.listing, self.model.diagnosis):
+            for source in (self.server.counters, self.server.listing, self.server.log, self.model.diagnosis):
                 self.now += 0.001  # the answers come one by one
                 source.ask_once()
         self.model.update()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 NO_SOCKETS = "no sockets of a server were read"
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
+AUDIT = "missing-index"
+"""The check that says of every log whether an index is missing."""
 WRONG = ("ghosts", "severed", "stranded")
 
 
@@ -47,6 +50,10 @@ class LastDiagnosis:
     used: int | None = None
     limit: int | None = None
     limits_connections: bool = False
+    plans: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Titles of the findings on searches by filter shape."""
+    audit: str = ""
+    """What the index audit says of all other filter shapes."""
     not_matched: str = ""
     """Why the sockets of this report are not shown at this server; empty: they are."""
 
@@ -67,6 +74,8 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | None) -> LastD
         used=own.get("descriptors_used"),
         limit=own.get("descriptors_limit"),
         limits_connections=bool(own.get("limits_connections")),
+        plans=_plans(report["findings"]),
+        audit=_audit(report["verdicts"]),
         not_matched=why,
     )
 
@@ -106,3 +115,28 @@ def _sum(rows: list[dict[str, Any]]) -> BothEnds:
         # What is proven counts; a zero without the other end is no all-clear.
         **{name: value if is_judged or value else None for name, value in sums.items()},
     )
+
+
+def plans_of(judged: LastDiagnosis | None, shape: str) -> tuple[str, ...]:
+    """Return what the last diagnosis says of the indexes of a filter shape."""
+    if judged is None:
+        return ("not judged, because no diagnosis has ended yet",)
+    return judged.plans.get(shape) or (judged.audit,)
+
+
+def _plans(findings: list[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
+    plans: dict[str, tuple[str, ...]] = {}
+    for one in findings:
+        for shape in one["observed"].get("shapes") or ():
+            plans[shape] = (*plans.get(shape, ()), one["title"])
+    return plans
+
+
+def _audit(verdicts: list[dict[str, Any]]) -> str:
+    """Return why no finding names a filter."""
+    found = next((one for one in verdicts if one["check"] == AUDIT), None)
+    if found is None:
+        return "not judged, because the last diagnosis has no log"
+    if found["outcome"] == "finding":
+        return "no finding names this filter"
+    return found["reason"] if found["outcome"] == "clear" else f"not judged, because {found['reason']}"

@@ -47,10 +47,11 @@ def test_it_fits(width: int, height: int, page: Shown) -> None:
 
 def test_an_incident_at_80_columns() -> None:
     lines = screen(incident()).splitlines()
-    assert lines[1].startswith("connections 307 +6.1/min (+6.1 all)   ops 50/s   busy - of 16")
-    assert lines[2].startswith("descriptors 335 of 1,000 ━")
-    assert lines[7].split() == ["^", APP1, "267", "+6.1", "+6.1", "2", "268", "0", "application_xyz"]
-    assert lines[8].split() == [APP2, "40", "0", "0", "-", "-", "-", "application_foo"]
+    assert lines[1] == "connections 307 +6.1/min (+6.1 all)"
+    assert lines[2] == "ops 50/s   busy - of 16   log not followed, because its file was not named"
+    assert lines[3].startswith("descriptors 335 of 1,000 ━")
+    assert lines[8].split() == ["^", APP1, "267", "+6.1", "+6.1", "2", "268", "0", "application_xyz"]
+    assert lines[9].split() == [APP2, "40", "0", "0", "-", "-", "-", "application_foo"]
 
 
 def test_an_old_source_says_its_age_and_why() -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.folders import RegularFile, contents
 from ldapdiag.sources.files.input import HEAD_BYTES
@@ -27,11 +28,12 @@ from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.files.walk import expanded
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.access_log import NO_METER, Meter, ScannedLogs, ScannedStream, logs_among, read_streams
+from ldapdiag.sources.logs.asked_period import end_of
 from ldapdiag.sources.logs.following import Tail, tail_from_start, tail_of
 from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
-from ldapdiag.sources.logs.period import WholeRecords
+from ldapdiag.sources.logs.period import Period, WholeRecords
 from ldapdiag.sources.logs.stream_counts import counts_by
-from ldapdiag.sources.logs.streams import Stream, continued_by, streams_of
+from ldapdiag.sources.logs.streams import Stream, continued_by, last_part, streams_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
 MOST_FOLLOWED = 400
 """Limit of the files that are followed at the same time, each of them open."""
 
+LIVE_SECONDS = 60
+LIVE_BYTES = 16 << 20
+"""A few seconds' work for the slower scanner."""
+
 TOO_MANY = Gap(
     target="the followed logs",
     reason=f"are {MOST_FOLLOWED} or more: logs that appear now are not read",
@@ -50,7 +56,7 @@ TOO_MANY = Gap(
 )
 
 
-def follow(
+def follow(  # noqa: PLR0913  one for each option of the command, and that of the live view
     named: Sequence[str],
     *,
     workers: int | None = None,
@@ -59,8 +65,12 @@ def follow(
     stop: Event,
     every: float = 0.5,
     scanner: Scanner | None = None,
+    live: bool = False,
 ) -> Iterator[ScannedLogs]:
     """Read the existing records, then follow the logs; yield the reading after each addition, until `stop` is set.
+
+    For a `live` view it is yielded after each poll, the same object if nothing was added, and the counts begin
+    LIVE_SECONDS before the last record; of earlier ones the last LIVE_BYTES show who has the connections.
 
     The last file of each stream, and logs that appear in named folders and globs, are polled every `every` seconds.
     The Segments of the yielded readings keep growing: call finish on a copy. Pipes, archives and compressed files are
@@ -71,29 +81,43 @@ def follow(
     found = list(find_logs(named, zone, is_followed=True))
     if not logs_among(found) and any(isinstance(one, NotYet) for one in found):
         not_logs = tuple(one for one in found if not isinstance(one, LogFile))
-        yield ScannedLogs(streams=(), not_logs=not_logs, stopped=False, waits=True)
+        yield (nothing := ScannedLogs(streams=(), not_logs=not_logs, stopped=False, waits=True))
         while not logs_among(found):
             if stop.wait(every):
                 return
             found = list(find_logs(named, zone, is_followed=True))
+            if live and not logs_among(found):
+                yield nothing
     not_logs = tuple(one for one in found if not isinstance(one, LogFile))
     appearing.know(logs_among(found))
     streams = streams_of(logs_among(found))
+    period = _recent(streams, stop) if live else None
     followed = Followed(is_native=native.chosen(scanner) is Scanner.NATIVE)
     for number, stream in enumerate(streams):
         if tail := tail_of(stream.files[-1]):
             stream.files[-1], following = tail
             followed.tails.append((number, following))
     try:
-        followed.readings += read_streams(streams, workers, meter, None, stop, scanner)
+        followed.readings += read_streams(streams, workers, meter, period, stop, scanner)
         _close_files(streams)
         reading = ScannedLogs(streams=tuple(followed.readings), not_logs=not_logs, stopped=False)
         yield reading
         while followed.tails and not stop.wait(every):
             if followed.grow(appearing, stop):
-                yield replace(reading, streams=tuple(followed.readings))
+                reading = replace(reading, streams=tuple(followed.readings))
+                yield reading
+            elif live:
+                yield reading
     finally:
         followed.close()
+
+
+def _recent(streams: Sequence[Stream], stop: Event) -> Period:
+    """Leave of each stream the end of its last file, and return the period whose records a live view counts."""
+    period = Period(end_of(streams, stop) - LIVE_SECONDS * SECOND)
+    for stream in streams:
+        stream.replace_files([last_part(stream.files[-1], LIVE_BYTES)])
+    return period
 
 
 @dataclass(slots=True)
