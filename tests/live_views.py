@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
 from facts import monitor, monitored
+from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.errors import LdapdiagError
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.operation_kinds import SEARCH
+from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.monitor import MonitoredConnection
 from ldapdiag.live_view.model import Model
 from ldapdiag.live_view.server import ServerModel
@@ -23,6 +29,26 @@ def look(*, requests: int = 0, is_cut: bool = False, **counters: Any) -> Look:
     return Look(monitor=monitor(**counters), seconds=0.001, requests=requests, brand=BRAND, is_cut=is_cut)
 
 
+def logged(*searches: tuple[str, str, str], unindexed: int = 0, silent_seconds: float = 0) -> LogLook:
+    """Return what a log has counted in a minute: 60 searches of 0.5 s of each (filter shape, client, account)."""
+    segment = Segment()
+    segment.last_time = time.time_ns() - int(silent_seconds * 1e9)
+    segment.first_time = segment.last_time - 60 * SECOND
+    segment.operations[SEARCH] = 60 * len(searches)
+    for texts in searches:
+        shape, client, account = (one.encode(errors="backslashreplace") for one in texts)
+        row = segment.shape((shape, b"dc=x", 2))
+        row.requests += 60
+        row.answered += 60
+        row.entries += 600
+        row.etime += 30 * SECOND
+        row.worst = SECOND, 0, -1, -1, shape
+        if unindexed:
+            row.noted[segment.noted.count(b"A", unindexed)] = unindexed + row.noted.get(b"A", 0)
+        segment.attribute((SEARCH, shape, client, account, 0), [60, 30 * SECOND, unindexed])
+    return LogLook(workload=Workload(segment, Family.DS389), logs=(), seconds=0.01, beginning=1)
+
+
 def direction(client: str = "10.77.2.2", **numbers: Any) -> dict[str, Any]:
     """Return a row of the directions of a report."""
     known = {"client_count": 2, "client_hosts": ["app1"], "endpoint": "10.77.1.2:389", "held": 2, "live": 2}
@@ -33,7 +59,7 @@ def direction(client: str = "10.77.2.2", **numbers: Any) -> dict[str, Any]:
 def report(*directions: dict[str, Any], **parts: Any) -> dict[str, Any]:
     """Return a report with what a live view reads of it."""
     numbers = {"descriptors_used": 335, "descriptors_limit": 1000, "limits_connections": False}
-    numbers |= {"connections": 310, "idle_timeout_seconds": 0}
+    numbers |= {"connections": 310, "idle_timeout_seconds": 0, "accept_queue": 3, "accept_queue_limit": 128}
     lists = ("findings", "verdicts", "disabled", "gaps", "passed_over", "evidence", "hosts", "plans", "series")
     tool = {"arguments": "", "config": None, "scanner": "python", "version": "0"}
     empty: dict[str, Any] = {name: [] for name in lists} | {
@@ -94,4 +120,4 @@ def said(answer: Any) -> Any:
     return answer
 
 
-__all__ = ["Stage", "direction", "look", "monitored", "report"]
+__all__ = ["Stage", "direction", "logged", "look", "monitored", "report"]

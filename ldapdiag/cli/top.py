@@ -74,11 +74,10 @@ def top(
 ) -> None:
     """Watch directory servers live on the terminal.
 
-    Shows who has the connections, how fast they grow, which are dead at the other end, operations, busy threads and
-    the costliest searches. Each LDAP target is asked over one connection that is kept; local: and netns: stand for the
-    LDAPI sockets of their servers. A diagnosis of all targets runs every --every seconds, and fills the columns on both
-    ends. Searches are those of the server's access log, which is followed where it is a file here: of local: and netns:
-    it is found, else name it beside the target. Nothing is changed on the targets.
+    Shows who has the connections, how fast they grow, which are dead at the other end, and the costliest searches. Each
+    LDAP target is asked over one connection that is kept; local: and netns: stand for the LDAPI sockets of their
+    servers, and their access logs are followed, as is one that is named. A diagnosis runs every --every seconds, and
+    fills the columns on both ends. Nothing is changed on the targets.
 
     What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
 
@@ -99,6 +98,8 @@ def top(
 
     named = evidence or []
     targets, paths = split_targets(named)
+    if "-" in paths:
+        raise UsageError("top reads keys from standard input: name the file of the log")
     options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
     from ldapdiag.live_view.view import View  # noqa: PLC0415  import late
     from ldapdiag.sources.logs.log_watch import LogWatch  # noqa: PLC0415
@@ -106,10 +107,12 @@ def top(
     stop, view = Event(), View(interval=interval)
     found = _watches(targets, options, stop)
     watches = [one for one, _ in found]
-    logs = [LogWatch(partial(_log_files, paths, one, len(found), options, stop), stop) for _, one in found]
+    logs = [
+        LogWatch(partial(_log_files, paths, one, len(found), options, stop), _folder(one), stop) for _, one in found
+    ]
     # The password is asked for once, here: a diagnosis takes the bind as it is.
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
-    diagnose = partial(_diagnose, [one for one in named if one not in paths], asked, options, stop)
+    diagnose = partial(_diagnose, [one for one in named if one not in paths], asked, options, stop, logs)
     model = _model(list(zip(watches, logs, strict=True)), view, diagnose, every)
     _run(model, view, stop, watches)
 
@@ -148,6 +151,16 @@ def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) ->
     if not watches:
         raise UsageError("no directory server to watch: name it, ldap://HOST; ldapdiag diagnose reads the others")
     return watches
+
+
+def _folder(server: Process | None) -> str:
+    """Return the folder that a diagnosis gives to the evidence of a server's host; empty: its host was not named."""
+    from ldapdiag.sources.live.local_host import own_folder  # noqa: PLC0415  import late
+    from ldapdiag.sources.targets import NamespaceTarget  # noqa: PLC0415
+
+    if server is None:
+        return ""
+    return server[1].name if isinstance(server[1], NamespaceTarget) else own_folder()
 
 
 def _log_files(
@@ -197,11 +210,18 @@ def _model(
     return Model([server(*one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
 
 
-def _diagnose(evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event) -> Mapping[str, Any]:
-    """Collect and judge once. Raises LdapdiagError."""
+def _diagnose(
+    evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event, logs: Sequence[LogWatch]
+) -> Mapping[str, Any]:
+    """Collect and judge once, with what the followed logs have counted. Raises LdapdiagError."""
+    from ldapdiag.sources.recognition.log_discovery import access_logs  # noqa: PLC0415  import late
+
     collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
     try:
-        return collected_again(evidence, asked, stop, collecting, "no target answered")
+        counted = [log for one in logs for log in one.counted]
+        return collected_again(
+            evidence, asked, stop, collecting, "no target answered", lambda: tuple(access_logs(counted))
+        )
     finally:
         gc.collect()  # the program postpones it, for runs of seconds: here 0.3 MB of each diagnosis would stay
 

@@ -89,7 +89,7 @@ def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Tex
     first = "   ".join(filter(None, (neutral(server.label), several, brand, f"{now:%H:%M:%S} UTC", every, up)))
     return [
         Text(first, HEAD),
-        _numbers(server),
+        _numbers(server, model.diagnosis),
         _work(server),
         _gauge(server, model.diagnosis, width),
         _verdict(server, model),
@@ -98,9 +98,16 @@ def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Tex
     ]
 
 
-def _numbers(server: ServerModel) -> Text:
+def _numbers(server: ServerModel, diagnosis: TimedSource[Any]) -> Text:
+    """Return how many connections there are, and how many wait: none of these is in the server's own numbers."""
     growth = f"{minute_rate(server.connections.per_second())}/min ({minute_rate(server.connections.since_start)} all)"
-    return Text(f"connections {count(server.current)} {growth}", OLD if server.counters.is_old else "")
+    line = Text(f"connections {count(server.current)} {growth}", OLD if server.counters.is_old else "")
+    found = server.judged
+    waiting = found.waiting if found else None
+    is_full = bool(found and found.most_waiting and waiting and waiting > found.most_waiting)
+    limit = f" of {number(found.most_waiting)}" if found and found.most_waiting else ""
+    style = OLD if diagnosis.is_old else WRONG if is_full else WORSE if waiting else ""
+    return line.append(f"   accept queue {count(waiting)}{limit}", style)
 
 
 def _work(server: ServerModel) -> Text:
@@ -119,8 +126,8 @@ def _work(server: ServerModel) -> Text:
     if minute is None:
         return line.append(f"   log {neutral(server.log.state.error) or 'not read yet'}", OLD)
     unindexed = f" ({number(minute.unindexed)} unindexed)" if minute.unindexed else ""
-    load = UNKNOWN if minute.load is None else rounded(minute.load)
-    logged = f"   log: {_rate(minute.operations)}, searches {load} s/s{unindexed}"
+    busy_with = UNKNOWN if minute.load is None else rows.load(minute.load)
+    logged = f"   log{' OLD' * server.is_log_old}: {_rate(minute.operations)}, searches {busy_with} s/s{unindexed}"
     return line.append(logged, OLD if server.is_log_old else WRONG if minute.unindexed else "")
 
 
@@ -197,11 +204,10 @@ def _of_log(server: ServerModel) -> tuple[str, bool]:
     if minute is None or look is None:
         return "", False
     silent = server.logged.silent_seconds()
-    last = f"last record {duration(max(0.0, silent))} ago" if silent is not None else "no record"
-    return (
-        f"{duration(minute.seconds)} of {neutral(', '.join(one.stream.name for one in look.logs))}, {last}",
-        server.is_log_old,
-    )
+    name = neutral(", ".join(one.stream.name for one in look.logs))
+    if silent is None:
+        return f"no record in {name}", True
+    return f"{duration(minute.seconds)} until {duration(max(0.0, silent))} ago   {name}", server.is_log_old
 
 
 def _of_list(server: ServerModel) -> tuple[str, bool]:

@@ -50,6 +50,9 @@ class LastDiagnosis:
     used: int | None = None
     limit: int | None = None
     limits_connections: bool = False
+    waiting: int | None = None
+    """To be accepted."""
+    most_waiting: int | None = None
     plans: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Titles of the findings on searches by filter shape."""
     audit: str = ""
@@ -74,6 +77,8 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | None) -> LastD
         used=own.get("descriptors_used"),
         limit=own.get("descriptors_limit"),
         limits_connections=bool(own.get("limits_connections")),
+        waiting=own.get("accept_queue"),
+        most_waiting=own.get("accept_queue_limit"),
         plans=_plans(report["findings"]),
         audit=_audit(report["verdicts"]),
         not_matched=why,

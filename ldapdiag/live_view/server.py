@@ -49,7 +49,7 @@ class LiveRow:
 
     @property
     def key(self) -> str:
-        """Return what tells it from the other rows."""
+        """Return its name, which no other row has."""
         return self.name
 
     @property

@@ -38,15 +38,15 @@ BOTH_ENDS: tuple[Column, ...] = (
     ("SEVERED", 8, lambda row: count(row.ends.severed if row.ends else None)),
 )
 TIMES: tuple[Column, ...] = (
-    ("S/S", 6, lambda row: rounded(row.load)),
+    ("S/S", 7, lambda row: load(row.load)),
     ("/S", 7, lambda row: rounded(row.per_second)),
-    ("MEAN", 8, lambda row: duration(row.mean_seconds)),
+    ("MEAN", 9, lambda row: duration(row.mean_seconds)),
     ("UNINDEXED", 10, lambda row: count(row.unindexed)),
 )
 ENTRIES: tuple[Column, ...] = (("ENTRIES", 8, lambda row: rounded(row.entries)),)
 
 
-class Layout(NamedTuple):
+class ListColumns(NamedTuple):
     """The columns of a list."""
 
     name: str
@@ -58,9 +58,9 @@ class Layout(NamedTuple):
 
 
 LAYOUTS = {
-    Shown.CLIENTS: Layout("CLIENT", "ACCOUNTS", (*COUNTS, *BOTH_ENDS), (*COUNTS, *SINCE_START, *BOTH_ENDS)),
-    Shown.ACCOUNTS: Layout("ACCOUNT", "CLIENTS", COUNTS, (*COUNTS, *SINCE_START)),
-    Shown.SEARCHES: Layout("FILTER", "BASE", TIMES, (*TIMES, *ENTRIES), prefers_name=True),
+    Shown.CLIENTS: ListColumns("CLIENT", "ACCOUNTS", (*COUNTS, *BOTH_ENDS), (*COUNTS, *SINCE_START, *BOTH_ENDS)),
+    Shown.ACCOUNTS: ListColumns("ACCOUNT", "CLIENTS", COUNTS, (*COUNTS, *SINCE_START)),
+    Shown.SEARCHES: ListColumns("FILTER", "BASE", TIMES, (*TIMES, *ENTRIES), prefers_name=True),
 }
 
 
@@ -104,6 +104,11 @@ def _short(name: str) -> str:
 def count(value: int | None) -> str:
     """Return a number that may be unknown."""
     return UNKNOWN if value is None else number(value)
+
+
+def load(value: float) -> str:
+    """Return seconds of search time in each second."""
+    return "<0.001" if 0 < value < 0.001 else rounded(value)
 
 
 def minute_rate(value: float | None) -> str:

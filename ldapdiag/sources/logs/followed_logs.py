@@ -36,8 +36,10 @@ from ldapdiag.sources.logs.stream_counts import counts_by
 from ldapdiag.sources.logs.streams import Stream, continued_by, last_part, streams_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
     from datetime import tzinfo
+
+    from ldapdiag.sources.logs.log_files import NotALog
 
     Inode = tuple[int, int]
     from threading import Event
@@ -70,7 +72,8 @@ def follow(  # noqa: PLR0913  one for each option of the command, and that of th
     """Read the existing records, then follow the logs; yield the reading after each addition, until `stop` is set.
 
     For a `live` view it is yielded after each poll, the same object if nothing was added, and the counts begin
-    LIVE_SECONDS before the last record; of earlier ones the last LIVE_BYTES show who has the connections.
+    LIVE_SECONDS before the last record; of earlier ones the last LIVE_BYTES show who has the connections. Logs of which
+    none can grow are not read.
 
     The last file of each stream, and logs that appear in named folders and globs, are polled every `every` seconds.
     The Segments of the yielded readings keep growing: call finish on a copy. Pipes, archives and compressed files are
@@ -78,25 +81,20 @@ def follow(  # noqa: PLR0913  one for each option of the command, and that of th
     follows when a record has been written.
     """
     appearing = Appearing(named, zone)
-    found = list(find_logs(named, zone, is_followed=True))
-    if not logs_among(found) and any(isinstance(one, NotYet) for one in found):
-        not_logs = tuple(one for one in found if not isinstance(one, LogFile))
-        yield (nothing := ScannedLogs(streams=(), not_logs=not_logs, stopped=False, waits=True))
-        while not logs_among(found):
-            if stop.wait(every):
-                return
-            found = list(find_logs(named, zone, is_followed=True))
-            if live and not logs_among(found):
-                yield nothing
+    found = yield from _with_record(named, zone, stop, every, live=live)
+    if not found:
+        return
     not_logs = tuple(one for one in found if not isinstance(one, LogFile))
     appearing.know(logs_among(found))
     streams = streams_of(logs_among(found))
-    period = _recent(streams, stop) if live else None
     followed = Followed(is_native=native.chosen(scanner) is Scanner.NATIVE)
     for number, stream in enumerate(streams):
         if tail := tail_of(stream.files[-1]):
             stream.files[-1], following = tail
             followed.tails.append((number, following))
+    if live and streams and not followed.tails:
+        return
+    period = _recent(streams, stop) if live else None
     try:
         followed.readings += read_streams(streams, workers, meter, period, stop, scanner)
         _close_files(streams)
@@ -110,6 +108,24 @@ def follow(  # noqa: PLR0913  one for each option of the command, and that of th
                 yield reading
     finally:
         followed.close()
+
+
+def _with_record(
+    named: Sequence[str], zone: tzinfo | None, stop: Event, every: float, *, live: bool
+) -> Generator[ScannedLogs, None, list[LogFile | NotALog]]:
+    """Return what is found; if no file has a record yet, but one may get one, yield that, and wait; none if stopped."""
+    found = list(find_logs(named, zone, is_followed=True))
+    if logs_among(found) or not any(isinstance(one, NotYet) for one in found):
+        return found
+    nothing = ScannedLogs(streams=(), not_logs=tuple(found), stopped=False, waits=True)  # type: ignore[arg-type]  # no log
+    yield nothing
+    while not stop.wait(every):
+        found = list(find_logs(named, zone, is_followed=True))
+        if logs_among(found):
+            return found
+        if live:
+            yield nothing
+    return []
 
 
 def _recent(streams: Sequence[Stream], stop: Event) -> Period:

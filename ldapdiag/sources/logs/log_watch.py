@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.workload import Workload
@@ -40,13 +41,26 @@ class LogLook:
 class LogWatch:
     """Follows the log of one server."""
 
-    def __init__(self, find: Callable[[], Sequence[str]], stop: Event) -> None:
-        """`find` returns the files, and raises LdapdiagError with the reason if there are none."""
+    def __init__(self, find: Callable[[], Sequence[str]], folder: str, stop: Event) -> None:
+        """`find` returns the files, and raises LdapdiagError with the reason if there are none.
+
+        `folder` is that of the other evidence of their host; empty: it is not known.
+        """
         self._find = find
+        self._folder = folder
         self._stop = stop
         self._readings: Iterator[ScannedLogs] | None = None
         self._beginnings = 0
         self._last: tuple[ScannedLogs, LogLook] | None = None
+
+    @property
+    def counted(self) -> tuple[CountedLog, ...]:
+        """Return the counts of the last look, as evidence."""
+        if (last := self._last) is None:
+            return ()
+        return tuple(
+            log._replace(stream=replace(log.stream, folder=self._folder or log.stream.folder)) for log in last[1].logs
+        )
 
     def look(self) -> LogLook:
         """Return the counts, the same object as before if nothing was written. Raises NotFollowedError."""
