@@ -17,6 +17,7 @@ NO_SOCKETS = "no sockets of a server were read"
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 AUDIT = "missing-index"
 """The check that says of every log whether an index is missing."""
+GHOSTS = "ghost-connections"
 WRONG = ("ghosts", "severed", "stranded")
 
 
@@ -53,6 +54,8 @@ class LastDiagnosis:
     waiting: int | None = None
     """To be accepted."""
     most_waiting: int | None = None
+    ghosts: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """What the findings on ghosts have observed, by client."""
     plans: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Titles of the findings on searches by filter shape."""
     audit: str = ""
@@ -79,6 +82,7 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | None) -> LastD
         limits_connections=bool(own.get("limits_connections")),
         waiting=own.get("accept_queue"),
         most_waiting=own.get("accept_queue_limit"),
+        ghosts=_ghosts(report["findings"], {one["endpoint"] for one in of_server}),
         plans=_plans(report["findings"]),
         audit=_audit(report["verdicts"]),
         not_matched=why,
@@ -127,6 +131,15 @@ def plans_of(judged: LastDiagnosis | None, shape: str) -> tuple[str, ...]:
     if judged is None:
         return ("not judged, because no diagnosis has ended yet",)
     return judged.plans.get(shape) or (judged.audit,)
+
+
+def _ghosts(findings: list[dict[str, Any]], endpoints: set[str]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    found: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    for one in findings:
+        if one.get("check") == GHOSTS and one["observed"]["server"] in endpoints:
+            client = one["observed"]["client"]
+            found[client] = (*found.get(client, ()), one["observed"])
+    return found
 
 
 def _plans(findings: list[dict[str, Any]]) -> dict[str, tuple[str, ...]]:

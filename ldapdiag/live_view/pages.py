@@ -23,7 +23,7 @@ from ldapdiag.report.page import Page
 from ldapdiag.wording import counted, duration, number, rounded, shown_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.evidence.monitor import MonitoredConnection
@@ -98,12 +98,14 @@ def _client_or_account(server: ServerModel, chosen: str, *, is_client: bool) -> 
     lines = [f"{'client' if is_client else 'account'} {neutral(chosen)}"]
     if row is None:
         return [*lines, "It has had no connection for a minute."]
+    ghosts = server.judged.ghosts.get(chosen, ()) if server.judged and is_client else ()
     if is_client:
-        lines += [_both_ends(row.ends), *_findings(server, chosen)]
+        lines += [_both_ends(row.ends), *_findings(server, chosen), *_samples(ghosts)]
     lines += ["", "accounts" if is_client else "clients", *(f"  {neutral(one)}" for one in row.others)]
     lines += ["", *_searches_of(server, chosen, is_client=is_client)]
     found = [one for one in server.listed or () if _name(one, is_client=is_client) == chosen]
-    return [*lines, "", *_connections(found, is_client=is_client)]
+    dead = {port for one in ghosts for port in one["ghost_client_ports"] or ()}
+    return [*lines, "", *_connections(found, dead, is_client=is_client)]
 
 
 def _searches_of(server: ServerModel, chosen: str, *, is_client: bool) -> list[str]:
@@ -197,8 +199,22 @@ def _findings(server: ServerModel, client: str) -> list[str]:
     return [f"finding: {neutral(title)}" for one, title in found.items() if client in one.split("|")]
 
 
-def _connections(found: list[MonitoredConnection], *, is_client: bool) -> list[str]:
-    """Return a line for each connection: quiet for the longest first, or else open for the longest."""
+def _samples(ghosts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a few ghosts as the tables of both ends and of the middleboxes show them."""
+    lines = []
+    for one in (sample for observed in ghosts for sample in observed["ghost_samples"] or ()):
+        idle = one["server"]["idle_seconds"]
+        ages = f", idle {duration(idle)}" if idle is not None else ""
+        ends = [f"{end['host'] or 'the client'} {end['state'] or 'has none'}" for end in (one["client"], *one["boxes"])]
+        lines.append(f"  port {one['client_port']}: {one['server']['state']} at the server{ages}; {'; '.join(ends)}")
+    return [neutral(line) for line in lines]
+
+
+def _connections(found: list[MonitoredConnection], dead: set[int], *, is_client: bool) -> list[str]:
+    """Return a line for each connection: quiet for the longest first, or else open for the longest.
+
+    `dead` are the client ports of ghosts.
+    """
     if not found:
         return ["No connection of it is in the last list."]
     now = datetime.now(UTC)
@@ -211,7 +227,8 @@ def _connections(found: list[MonitoredConnection], *, is_client: bool) -> list[s
         quiet = f"quiet {duration((now - one.active).total_seconds())}" if one.active else ""
         done = f"{counted(one.operations_completed, 'operation')}" if one.operations_completed is not None else ""
         who = neutral((one.account or "anonymous") if is_client else (one.client or NOT_LISTED))
-        lines.append("  " + "  ".join(filter(None, (port, quiet, opened, done, who))))
+        ghost = "ghost" if one.client_port in dead else ""
+        lines.append("  " + "  ".join(filter(None, (port, ghost, quiet, opened, done, who))))
     return lines if len(found) <= MOST_SOCKETS else [*lines, f"  and {len(found) - MOST_SOCKETS:,} more"]
 
 

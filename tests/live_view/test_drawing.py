@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from command import INCIDENT, ldapdiag
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.live_view.drawing import draw
 from ldapdiag.live_view.searches import SearchKey
@@ -192,6 +194,19 @@ def test_ten_thousand_clients_are_drawn_as_far_as_they_are_seen() -> None:
 def test_the_help_has_every_key() -> None:
     text = screen(Stage(), View(page=Shown.HELP), width=120, height=60)
     assert all(does in text for _, does in KEYS)
+
+
+def test_one_client_shows_its_ghosts_at_both_ends() -> None:
+    """As `examples/incident` has them."""
+    stage = incident()
+    stage.report = ldapdiag("diagnose", INCIDENT, "--format", "json").report
+    port = stage.report["findings"][0]["observed"]["ghost_client_ports"][7]
+    stage.holds((replace(monitored(1, APP1)[0], client_port=port), replace(monitored(1, APP1)[0], client_port=1)))
+    stage.pass_seconds(1)
+    text = screen(stage, View(page=Shown.ONE, chosen=APP1), width=100, height=40)
+    assert "port 52302: ESTABLISHED at the server, idle 63.1 s; app1 has none; fw has none" in text
+    assert f"port {port}  ghost" in text
+    assert re.search("port 1  (?!ghost)", text)
 
 
 def test_one_client_shows_both_ends_and_its_connections() -> None:
