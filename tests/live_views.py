@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
 from facts import monitor, monitored
+from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.errors import LdapdiagError
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.operation_kinds import SEARCH
+from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.monitor import MonitoredConnection
 from ldapdiag.live_view.model import Model
 from ldapdiag.live_view.server import ServerModel
 from ldapdiag.live_view.source import TimedSource
 from ldapdiag.sources.live.ldap.watch import Look
+from ldapdiag.sources.logs.log_watch import LogLook
 
 ENDPOINT = ("10.77.1.2", 389)
 BRAND = "389-Directory/2.3.1"
@@ -19,6 +27,26 @@ BRAND = "389-Directory/2.3.1"
 def look(*, requests: int = 0, is_cut: bool = False, **counters: Any) -> Look:
     """Return an answer of a server."""
     return Look(monitor=monitor(**counters), seconds=0.001, requests=requests, brand=BRAND, is_cut=is_cut)
+
+
+def logged(*searches: tuple[str, str, str], unindexed: int = 0, silent_seconds: float = 0) -> LogLook:
+    """Return what a log has counted in a minute: 60 searches of 0.5 s of each (filter shape, client, account)."""
+    segment = Segment()
+    segment.last_time = time.time_ns() - int(silent_seconds * 1e9)
+    segment.first_time = segment.last_time - 60 * SECOND
+    segment.operations[SEARCH] = 60 * len(searches)
+    for texts in searches:
+        shape, client, account = (one.encode(errors="backslashreplace") for one in texts)
+        row = segment.shape((shape, b"dc=x", 2))
+        row.requests += 60
+        row.answered += 60
+        row.entries += 600
+        row.etime += 30 * SECOND
+        row.worst = SECOND, 0, -1, -1, shape
+        if unindexed:
+            row.noted[segment.noted.count(b"A", unindexed)] = unindexed + row.noted.get(b"A", 0)
+        segment.attribute((SEARCH, shape, client, account, 0), [60, 30 * SECOND, unindexed])
+    return LogLook(workload=Workload(segment, Family.DS389), logs=(), seconds=0.01, beginning=1)
 
 
 def direction(client: str = "10.77.2.2", **numbers: Any) -> dict[str, Any]:
@@ -31,7 +59,7 @@ def direction(client: str = "10.77.2.2", **numbers: Any) -> dict[str, Any]:
 def report(*directions: dict[str, Any], **parts: Any) -> dict[str, Any]:
     """Return a report with what a live view reads of it."""
     numbers = {"descriptors_used": 335, "descriptors_limit": 1000, "limits_connections": False}
-    numbers |= {"connections": 310, "idle_timeout_seconds": 0}
+    numbers |= {"connections": 310, "idle_timeout_seconds": 0, "accept_queue": 3, "accept_queue_limit": 128}
     lists = ("findings", "verdicts", "disabled", "gaps", "passed_over", "evidence", "hosts", "plans", "series")
     tool = {"arguments": "", "config": None, "scanner": "python", "version": "0"}
     empty: dict[str, Any] = {name: [] for name in lists} | {
@@ -52,18 +80,20 @@ class Stage:
         self.counters: Look | Exception = look(current_connections=0, total_connections=0, operations=0)
         self.listing: Look | Exception = look(connections=(), current_connections=0)
         self.report: dict[str, Any] | Exception = report()
+        self.log: LogLook | Exception = LdapdiagError("not followed, because its file was not named")
         clock = lambda: self.now  # noqa: E731  the time of all sources
         counters = TimedSource("counters", lambda: said(self.counters), lambda: 2.0, clock=clock)
         listing = TimedSource("list", lambda: said(self.listing), lambda: 10.0, clock=clock)
         diagnosis = TimedSource("diagnosis", lambda: said(self.report), lambda: 60.0, clock=clock)
-        self.server = ServerModel("ldap://ds1", counters, listing, lambda: ENDPOINT)
+        log = TimedSource("log", lambda: said(self.log), lambda: 2.0, clock=clock)
+        self.server = ServerModel("ldap://ds1", counters, listing, log, lambda: ENDPOINT)
         self.model = Model([self.server], diagnosis)
 
     def pass_seconds(self, seconds: float, *, ask: bool = True) -> None:
         """Let time pass, and ask every source then."""
         self.now += seconds
         if ask:
-            for source in (self.server.counters, self.server.listing, self.model.diagnosis):
+            for source in (self.server.counters, self.server.listing, self.server.log, self.model.diagnosis):
                 self.now += 0.001  # the answers come one by one
                 source.ask_once()
         self.model.update()
@@ -90,4 +120,4 @@ def said(answer: Any) -> Any:
     return answer
 
 
-__all__ = ["Stage", "direction", "look", "monitored", "report"]
+__all__ = ["Stage", "direction", "logged", "look", "monitored", "report"]

@@ -115,16 +115,21 @@ def report_of(diagnosis: Diagnosis) -> Callable[[], Mapping[str, Any]]:
 
 
 def collected_again(
-    evidence: list[str], asked: Judging, stop: Event, collecting: Mapping[str, Any], nothing: str
+    evidence: list[str],
+    asked: Judging,
+    stop: Event,
+    collecting: Mapping[str, Any],
+    nothing: str,
+    measure: Callable[[], Sequence[Fact]] = tuple,
 ) -> Mapping[str, Any]:
     """Diagnose once, for what does so by a timer, and return the report. Raises UsageError without evidence.
 
-    `nothing`: what to say then.
+    `nothing`: what to say then; `measure` returns further evidence.
     """
     from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
 
     try:
-        diagnosis = run_diagnosis(evidence, asked, installed_checks, stop, collecting=collecting)
+        diagnosis = run_diagnosis(evidence, asked, installed_checks, stop, collecting=collecting, measure=measure)
     except typer.Exit as error:
         raise UsageError(nothing) from error
     return report_of(diagnosis)()

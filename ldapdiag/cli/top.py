@@ -39,11 +39,17 @@ if TYPE_CHECKING:
     from ldapdiag.live_view.view import View
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.live.ldap.watch import Watch
-    from ldapdiag.sources.targets import LdapTarget
+    from ldapdiag.sources.logs.log_watch import LogLook, LogWatch
+    from ldapdiag.sources.targets import LdapTarget, Target
+
+    Process = tuple[int, Target]
+    """A server's process, and the target where it is."""
 
 END_SECONDS = 5.0
 """That the sources have to end their sessions, before the program ends without them."""
 HANGUP = 128 + 1
+LOG_SECONDS = 30.0
+"""Between two attempts to find a log."""
 
 IntervalOption = Annotated[
     float,
@@ -68,10 +74,10 @@ def top(
 ) -> None:
     """Watch directory servers live on the terminal.
 
-    Shows who has the connections, how fast they grow, which are dead at the other end, operations and busy threads.
-    Each LDAP target is asked over one connection that is kept; local: and netns: stand for the LDAPI sockets of their
-    servers. A diagnosis of all targets runs every --every seconds, and fills the columns on both ends. Nothing is
-    changed on the targets.
+    Shows who has the connections, how fast they grow, which are dead at the other end, and the costliest searches. Each
+    LDAP target is asked over one connection that is kept; local: and netns: stand for the LDAPI sockets of their
+    servers, and their access logs are followed, as is one that is named. A diagnosis runs every --every seconds, and
+    fills the columns on both ends. Nothing is changed on the targets.
 
     What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
 
@@ -84,24 +90,30 @@ def top(
             ldapdiag top
         The server, and a host of its clients for what is dead there:
             ldapdiag top ldaps://ds1 ssh://ds1 ssh://app1 -D "cn=Directory Manager" -W
+        With its log:
+            ldapdiag top ldap://localhost /var/log/dirsrv/slapd-ds1/access -D "cn=Directory Manager" -W
     """
     _require_terminal()
     from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late: --help must be quick
 
-    targets, paths = split_targets(evidence or [])
-    if paths:
-        raise UsageError(
-            f"{paths[0]}: top watches live targets (ldap://HOST, ssh://HOST, local:); diagnose reads files"
-        )
+    named = evidence or []
+    targets, paths = split_targets(named)
+    if "-" in paths:
+        raise UsageError("top reads keys from standard input: name the file of the log")
     options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
     from ldapdiag.live_view.view import View  # noqa: PLC0415  import late
+    from ldapdiag.sources.logs.log_watch import LogWatch  # noqa: PLC0415
 
     stop, view = Event(), View(interval=interval)
-    watches = list(_watches(targets, options, stop))
+    found = _watches(targets, options, stop)
+    watches = [one for one, _ in found]
+    logs = [
+        LogWatch(partial(_log_files, paths, one, len(found), options, stop), _folder(one), stop) for _, one in found
+    ]
     # The password is asked for once, here: a diagnosis takes the bind as it is.
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
-    diagnose = partial(_diagnose, evidence or [], asked, options, stop)
-    model = _model(watches, view, diagnose, every)
+    diagnose = partial(_diagnose, [one for one in named if one not in paths], asked, options, stop, logs)
+    model = _model(list(zip(watches, logs, strict=True)), view, diagnose, every)
     _run(model, view, stop, watches)
 
 
@@ -113,8 +125,11 @@ def _require_terminal() -> None:
     require("textual", "ldapdiag top", "top")
 
 
-def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) -> list[Watch]:
-    """Return a watch for each directory server that is named, or has an LDAPI socket in a place that is named."""
+def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) -> list[tuple[Watch, Process | None]]:
+    """Return a watch for each directory server that is named, or has an LDAPI socket in a place that is named.
+
+    The latter with their processes.
+    """
     from ldapdiag.sources.collection_options import BindOptions, Mechanism  # noqa: PLC0415  import late
     from ldapdiag.sources.live.ldap.watch import Watch  # noqa: PLC0415
     from ldapdiag.sources.live.local_host import local_directories  # noqa: PLC0415
@@ -122,7 +137,9 @@ def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) ->
 
     seconds = options.timeout_seconds
     named: list[LdapTarget] = [one for one in targets if isinstance(one, LdapTarget)]
-    watches = [Watch(one.address, one.label, options.bind, seconds, stop) for one in named]
+    watches: list[tuple[Watch, Process | None]] = [
+        (Watch(one.address, one.label, options.bind, seconds, stop), None) for one in named
+    ]
     as_user = BindOptions(mechanism=Mechanism.EXTERNAL)
     for target in targets:
         if isinstance(target, LocalTarget | NamespaceTarget) and not named:
@@ -130,18 +147,44 @@ def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) ->
                 found = local_directories(target)
             except OSError as error:
                 raise UsageError(f"{target.label}: {(error.strerror or str(error)).lower()}") from error
-            watches += [Watch(one, one.url, as_user, seconds, stop) for one in found]
+            watches += [(Watch(one, one.url, as_user, seconds, stop), (pid, target)) for one, pid in found]
     if not watches:
         raise UsageError("no directory server to watch: name it, ldap://HOST; ldapdiag diagnose reads the others")
     return watches
 
 
-def _model(watches: Sequence[Watch], view: View, diagnose: Callable[[], Mapping[str, Any]], every: float) -> Model:
+def _folder(server: Process | None) -> str:
+    """Return the folder that a diagnosis gives to the evidence of a server's host; empty: its host was not named."""
+    from ldapdiag.sources.live.local_host import own_folder  # noqa: PLC0415  import late
+    from ldapdiag.sources.targets import NamespaceTarget  # noqa: PLC0415
+
+    if server is None:
+        return ""
+    return server[1].name if isinstance(server[1], NamespaceTarget) else own_folder()
+
+
+def _log_files(
+    paths: list[str], server: Process | None, servers: int, options: CollectionOptions, stop: Event
+) -> list[str]:
+    """Return the log of a server: what is named, or what its process writes. Raises LdapdiagError without one."""
+    if paths and servers == 1:
+        return paths
+    if server is None:
+        why = f"it may be of any of {servers} servers" if paths else "its file was not named"
+        raise LdapdiagError(why)
+    from ldapdiag.sources.gathering import log_of_process  # noqa: PLC0415  import late
+
+    return [log_of_process(*server, options, stop)]
+
+
+def _model(
+    watches: Sequence[tuple[Watch, LogWatch]], view: View, diagnose: Callable[[], Mapping[str, Any]], every: float
+) -> Model:
     from ldapdiag.live_view.model import Model  # noqa: PLC0415  import late
     from ldapdiag.live_view.server import ServerModel  # noqa: PLC0415
     from ldapdiag.live_view.source import TimedSource  # noqa: PLC0415
 
-    def server(watch: Watch) -> ServerModel:
+    def server(watch: Watch, log_watch: LogWatch) -> ServerModel:
         counters = TimedSource("counters", watch.counters, lambda: view.interval, took=lambda look: look.seconds)
 
         def interval() -> float | None:
@@ -150,20 +193,35 @@ def _model(watches: Sequence[Watch], view: View, diagnose: Callable[[], Mapping[
 
         listing = TimedSource("list", watch.listing, interval, took=lambda look: look.seconds)
 
+        # The search for a log runs a script: after one that failed it waits.
+        log: TimedSource[LogLook] = TimedSource(
+            "log",
+            log_watch.look,
+            lambda: view.interval if log.state.value else LOG_SECONDS,
+            took=lambda look: look.seconds,
+        )
+
         def endpoint() -> tuple[str, int] | None:
             return (watch.peer, watch.port) if watch.peer else None
 
-        return ServerModel(watch.label, counters, listing, endpoint)
+        return ServerModel(watch.label, counters, listing, log, endpoint)
 
     # A diagnosis waits between two snapshots: most of its time costs nothing.
-    return Model([server(one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
+    return Model([server(*one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
 
 
-def _diagnose(evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event) -> Mapping[str, Any]:
-    """Collect and judge once. Raises LdapdiagError."""
+def _diagnose(
+    evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event, logs: Sequence[LogWatch]
+) -> Mapping[str, Any]:
+    """Collect and judge once, with what the followed logs have counted. Raises LdapdiagError."""
+    from ldapdiag.sources.recognition.log_discovery import access_logs  # noqa: PLC0415  import late
+
     collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
     try:
-        return collected_again(evidence, asked, stop, collecting, "no target answered")
+        counted = [log for one in logs for log in one.counted]
+        return collected_again(
+            evidence, asked, stop, collecting, "no target answered", lambda: tuple(access_logs(counted))
+        )
     finally:
         gc.collect()  # the program postpones it, for runs of seconds: here 0.3 MB of each diagnosis would stay
 
@@ -173,7 +231,9 @@ def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> Non
     from ldapdiag.live_view.terminal import LiveApp  # noqa: PLC0415  import late: an extra
 
     sources: list[TimedSource[Any]] = [model.diagnosis]
-    sources += [one for server in model.servers for one in (server.counters, server.listing, server.forecast)]
+    sources += [
+        one for server in model.servers for one in (server.counters, server.listing, server.log, server.forecast)
+    ]
     app = LiveApp(model, view, partial(_write, model))
     threads = [source.start(stop) for source in sources]
 

@@ -180,6 +180,9 @@ class HostRow(TypedDict):
 class ServerNumbers(TypedDict):
     """The main numbers of a server; null: not in the evidence."""
 
+    accept_queue: int | None
+    """Connections that wait to be accepted; of several ports, at the one with the least room."""
+    accept_queue_limit: int | None
     connections: int | None
     """Established at the server's end, in the latest snapshot."""
     descriptors_limit: int | None

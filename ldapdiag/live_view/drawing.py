@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from ldapdiag.live_view import table as rows
-from ldapdiag.live_view.pages import diagnosis_text, help_text, text_of_one
+from ldapdiag.live_view.pages import diagnosis_text, help_text, no_searches, text_of_one
 from ldapdiag.live_view.table import OLD, UNKNOWN, WORSE, WRONG, count, minute_rate
 from ldapdiag.live_view.view import LISTS, Shown
 from ldapdiag.report.neutral import neutral
@@ -56,7 +56,10 @@ def _cut(line: Text, width: int) -> Text:
 
 def _body(model: Model, server: ServerModel | None, view: View, width: int, height: int) -> list[Text]:
     if view.page in LISTS and server is not None:
-        return rows.table(view, width, height)
+        if view.lists is Shown.SEARCHES and not view.rows:
+            return no_searches(server, width)
+        is_old = server.is_log_old if view.lists is Shown.SEARCHES else False
+        return rows.table(view, width, height, is_old=is_old)
     shown = (view.page, view.chosen, width)
     if not view.paused or view.text[0] != shown:
         view.text = shown, _text(model, server, view, width)
@@ -86,28 +89,50 @@ def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Tex
     first = "   ".join(filter(None, (neutral(server.label), several, brand, f"{now:%H:%M:%S} UTC", every, up)))
     return [
         Text(first, HEAD),
-        _numbers(server),
+        _numbers(server, model.diagnosis),
+        _work(server),
         _gauge(server, model.diagnosis, width),
         _verdict(server, model),
-        _ages((server.counters, server.listing, model.diagnosis)),
+        _ages((server.counters, server.listing, *([server.log] if server.logged.minute else []), model.diagnosis)),
         _title(server, view),
     ]
 
 
-def _numbers(server: ServerModel) -> Text:
+def _numbers(server: ServerModel, diagnosis: TimedSource[Any]) -> Text:
+    """Return how many connections there are, and how many wait: none of these is in the server's own numbers."""
+    growth = f"{minute_rate(server.connections.per_second())}/min ({minute_rate(server.connections.since_start)} all)"
+    line = Text(f"connections {count(server.current)} {growth}", OLD if server.counters.is_old else "")
+    found = server.judged
+    waiting = found.waiting if found else None
+    is_full = bool(found and found.most_waiting and waiting and waiting > found.most_waiting)
+    limit = f" of {number(found.most_waiting)}" if found and found.most_waiting else ""
+    style = OLD if diagnosis.is_old else WRONG if is_full else WORSE if waiting else ""
+    return line.append(f"   accept queue {count(waiting)}{limit}", style)
+
+
+def _work(server: ServerModel) -> Text:
+    """Return what the server does: operations and threads by its counters, searches by its log."""
     look, listed = server.counters.state.value, server.listing.state.value
     threads = next((one.monitor for one in (look, listed) if one is not None and one.monitor.threads is not None), None)
     busy = threads.busy_threads if threads else None
     queued = threads.queued_operations if threads else None
-    operations = server.operations_per_second()
-    growth = f"{minute_rate(server.connections.per_second())}/min ({minute_rate(server.connections.since_start)} all)"
     parts = (
-        f"connections {count(server.current)} {growth}",
-        f"ops {UNKNOWN if operations is None else rounded(operations)}/s",
+        f"ops {_rate(server.operations_per_second())}",
         f"busy {count(busy)} of {count(threads.threads if threads else None)}",
         *([f"queued {count(queued)}"] if queued is not None else []),
     )
-    return Text("   ".join(parts), OLD if server.counters.is_old else "")
+    line = Text("   ".join(parts), OLD if server.counters.is_old else "")
+    minute = server.logged.minute
+    if minute is None:
+        return line.append(f"   log {neutral(server.log.state.error) or 'not read yet'}", OLD)
+    unindexed = f" ({number(minute.unindexed)} unindexed)" if minute.unindexed else ""
+    busy_with = UNKNOWN if minute.load is None else rows.load(minute.load)
+    logged = f"   log{' OLD' * server.is_log_old}: {_rate(minute.operations)}, searches {busy_with} s/s{unindexed}"
+    return line.append(logged, OLD if server.is_log_old else WRONG if minute.unindexed else "")
+
+
+def _rate(value: float | None) -> str:
+    return f"{UNKNOWN if value is None else rounded(value)}/s"
 
 
 def _gauge(server: ServerModel, diagnosis: TimedSource[Any], width: int) -> Text:
@@ -166,6 +191,27 @@ def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
 
 
 def _title(server: ServerModel, view: View) -> Text:
+    is_of_log = view.lists is Shown.SEARCHES
+    of, is_old = _of_log(server) if is_of_log else _of_list(server)
+    typed = f"filter: {neutral(view.filter)}{'_' * view.typing}" if view.filter or view.typing else ""
+    title = f"{view.lists} {len(view.rows):,}{' (OLD)' * is_old}   order: {view.order}"
+    return Text("   ".join(filter(None, (title, typed, of))), HEAD)
+
+
+def _of_log(server: ServerModel) -> tuple[str, bool]:
+    """Return which time the searches are of, and whether that is past."""
+    minute, look = server.logged.minute, server.log.state.value
+    if minute is None or look is None:
+        return "", False
+    silent = server.logged.silent_seconds()
+    name = neutral(", ".join(one.stream.name for one in look.logs))
+    if silent is None:
+        return f"no record in {name}", True
+    return f"{duration(minute.seconds)} until {duration(max(0.0, silent))} ago   {name}", server.is_log_old
+
+
+def _of_list(server: ServerModel) -> tuple[str, bool]:
+    """Return what the list lacks, or what the last diagnosis says of it; and whether it is old."""
     listed = server.listing.state.value
     hidden = listed is not None and server.listed is None
     if listed is not None and listed.is_cut:
@@ -176,10 +222,7 @@ def _title(server: ServerModel, view: View) -> Text:
         of = f"ghosts not judged: {why}" if (why := server.judged.not_matched) else server.judged.outcomes
     else:
         of = ""
-    old = " (OLD)" if server.listed is not None and server.listing.is_old else ""
-    typed = f"filter: {neutral(view.filter)}{'_' * view.typing}" if view.filter or view.typing else ""
-    title = f"{view.lists} {len(view.rows):,}{old}   order: {view.order}"
-    return Text("   ".join(filter(None, (title, typed, of))), HEAD)
+    return of, server.listed is not None and server.listing.is_old
 
 
 def _event(model: Model, view: View) -> Text:

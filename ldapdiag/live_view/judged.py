@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 NO_SOCKETS = "no sockets of a server were read"
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
+AUDIT = "missing-index"
+"""The check that says of every log whether an index is missing."""
+GHOSTS = "ghost-connections"
 WRONG = ("ghosts", "severed", "stranded")
 
 
@@ -47,6 +51,15 @@ class LastDiagnosis:
     used: int | None = None
     limit: int | None = None
     limits_connections: bool = False
+    waiting: int | None = None
+    """To be accepted."""
+    most_waiting: int | None = None
+    ghosts: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """What the findings on ghosts have observed, by client."""
+    plans: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Titles of the findings on searches by filter shape."""
+    audit: str = ""
+    """What the index audit says of all other filter shapes."""
     not_matched: str = ""
     """Why the sockets of this report are not shown at this server; empty: they are."""
 
@@ -67,6 +80,11 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | None) -> LastD
         used=own.get("descriptors_used"),
         limit=own.get("descriptors_limit"),
         limits_connections=bool(own.get("limits_connections")),
+        waiting=own.get("accept_queue"),
+        most_waiting=own.get("accept_queue_limit"),
+        ghosts=_ghosts(report["findings"], {one["endpoint"] for one in of_server}),
+        plans=_plans(report["findings"]),
+        audit=_audit(report["verdicts"]),
         not_matched=why,
     )
 
@@ -106,3 +124,37 @@ def _sum(rows: list[dict[str, Any]]) -> BothEnds:
         # What is proven counts; a zero without the other end is no all-clear.
         **{name: value if is_judged or value else None for name, value in sums.items()},
     )
+
+
+def plans_of(judged: LastDiagnosis | None, shape: str) -> tuple[str, ...]:
+    """Return what the last diagnosis says of the indexes of a filter shape."""
+    if judged is None:
+        return ("not judged, because no diagnosis has ended yet",)
+    return judged.plans.get(shape) or (judged.audit,)
+
+
+def _ghosts(findings: list[dict[str, Any]], endpoints: set[str]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    found: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    for one in findings:
+        if one.get("check") == GHOSTS and one["observed"]["server"] in endpoints:
+            client = one["observed"]["client"]
+            found[client] = (*found.get(client, ()), one["observed"])
+    return found
+
+
+def _plans(findings: list[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
+    plans: dict[str, tuple[str, ...]] = {}
+    for one in findings:
+        for shape in one["observed"].get("shapes") or ():
+            plans[shape] = (*plans.get(shape, ()), one["title"])
+    return plans
+
+
+def _audit(verdicts: list[dict[str, Any]]) -> str:
+    """Return why no finding names a filter."""
+    found = next((one for one in verdicts if one["check"] == AUDIT), None)
+    if found is None:
+        return "not judged, because the last diagnosis has no log"
+    if found["outcome"] == "finding":
+        return "no finding names this filter"
+    return found["reason"] if found["outcome"] == "clear" else f"not judged, because {found['reason']}"

@@ -10,23 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from ldapdiag.analysis.log.spellings import folded_dn
 from ldapdiag.finding import Severity
-from ldapdiag.live_view.judged import WRONG
+from ldapdiag.live_view.judged import WRONG, plans_of
+from ldapdiag.live_view.searches import SECOND
 from ldapdiag.live_view.server import NOT_LISTED
+from ldapdiag.live_view.table import UNKNOWN
 from ldapdiag.live_view.view import KEYS, Shown
 from ldapdiag.report.as_text import Screen
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.page import Page
-from ldapdiag.wording import counted, duration, shown_time
+from ldapdiag.wording import counted, duration, number, rounded, shown_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.evidence.monitor import MonitoredConnection
     from ldapdiag.live_view.judged import BothEnds
+    from ldapdiag.live_view.searches import Asked, LastMinute, SearchKey
     from ldapdiag.live_view.server import ServerModel
     from ldapdiag.live_view.view import View
 
+MOST_REQUESTERS = 100
+"""Clients with their accounts of one search, and searches of one client: the costliest."""
 MOST_SOCKETS = 500
 """Connections of one client on its page, those that have been quiet or open for the longest first."""
 NOTES = (
@@ -35,7 +42,9 @@ NOTES = (
     "/MIN is the change over the last minute, /MIN ALL since this view began; - is unknown, 0 is zero.",
     "HELD, GHOSTS, SEVERED: as the last diagnosis read the sockets of both ends; - is not judged.",
     "This view's connection is left out of the server's numbers; those of a diagnosis are in them while it runs.",
-    "What an old source said is dim, and its age is in the fifth line.",
+    "Searches are those that ended in the last minute of the log, by its records; S/S: search time in each second.",
+    "UNINDEXED: noted so by the server, wholly or in part; - where its product notes nothing.",
+    "What an old source said is dim, and its age is in the sixth line.",
 )
 
 
@@ -76,19 +85,98 @@ def _printed(same: _Same, width: int) -> tuple[str, ...]:
 
 
 def text_of_one(server: ServerModel, view: View, width: int) -> list[Text]:
-    """Return what is known of a client or an account: both ends, findings, accounts or clients, its connections."""
-    is_client = view.lists is Shown.CLIENTS
+    """Return what is known of the client, the account or the search that is chosen."""
+    if not isinstance(view.chosen, str):
+        return _wrapped(_search(server, view.chosen), width)
+    return _wrapped(_client_or_account(server, view.chosen, is_client=view.lists is Shown.CLIENTS), width)
+
+
+def _client_or_account(server: ServerModel, chosen: str, *, is_client: bool) -> list[str]:
+    """Return both ends, findings, accounts or clients, the searches, the connections."""
     every = server.clients() if is_client else server.accounts()
-    row = next((one for one in every if one.name == view.chosen), None)
-    lines = [f"{'client' if is_client else 'account'} {neutral(view.chosen)}"]
+    row = next((one for one in every if one.name == chosen), None)
+    lines = [f"{'client' if is_client else 'account'} {neutral(chosen)}"]
     if row is None:
-        return _wrapped([*lines, "It has had no connection for a minute."], width)
+        return [*lines, "It has had no connection for a minute."]
+    ghosts = server.judged.ghosts.get(chosen, ()) if server.judged and is_client else ()
     if is_client:
-        lines += [_both_ends(row.ends), *_findings(server, view.chosen)]
+        lines += [_both_ends(row.ends), *_findings(server, chosen), *_samples(ghosts)]
     lines += ["", "accounts" if is_client else "clients", *(f"  {neutral(one)}" for one in row.others)]
-    found = [one for one in server.listed or () if _name(one, is_client=is_client) == view.chosen]
-    lines += ["", *_connections(found, is_client=is_client)]
-    return _wrapped(lines, width)
+    lines += ["", *_searches_of(server, chosen, is_client=is_client)]
+    found = [one for one in server.listed or () if _name(one, is_client=is_client) == chosen]
+    dead = {port for one in ghosts for port in one["ghost_client_ports"] or ()}
+    return [*lines, "", *_connections(found, dead, is_client=is_client)]
+
+
+def _searches_of(server: ServerModel, chosen: str, *, is_client: bool) -> list[str]:
+    """Return the searches of a client or an account, the costliest first."""
+    minute = server.logged.minute
+    if minute is None:
+        return [f"searches: log {neutral(server.log.state.error) or 'not read yet'}"]
+    name = _folded(chosen)
+    title = f"searches in {duration(minute.seconds)} of the log{', which is OLD' * server.is_log_old}"
+    sent = [one for one in minute.asked if name == _folded(one.client if is_client else one.account)]
+    other = [one.account if is_client else one.client for one in sent]
+    rows = [_asked(one, minute, f"{one.shape}  {by}") for one, by in zip(sent, other, strict=True)][:MOST_REQUESTERS]
+    return [title, *(rows or ["  none, or its connections were opened before what was read of the log"])]
+
+
+def _folded(name: str) -> bytes:
+    """Return the same for all spellings: the list of connections and the log may have different ones."""
+    return folded_dn(name.encode(errors="backslashreplace"))
+
+
+def _asked(one: Asked, minute: LastMinute, what: str) -> str:
+    """Return how often someone sent a search, and their time."""
+    noted = f", {one.noted:,} noted" if one.noted else ""
+    load = f"{rounded(one.seconds / minute.seconds)} s/s, " if minute.seconds else ""
+    times = f"{load}{duration(one.seconds / one.searches)} each"
+    return f"  {counted(one.searches, 'search')}{noted}  {times}  {neutral(what)}"
+
+
+def _search(server: ServerModel, key: SearchKey) -> list[str]:
+    """Return who sends the searches of a shape, how often, what they take and return, and their plan."""
+    minute = server.logged.minute
+    lines = [f"filter {neutral(key.shape)}", f"base {neutral(key.base) or 'the root'} ({key.scope})", ""]
+    row = next((one for one in server.searches() if one.key == key), None)
+    if minute is None or row is None:
+        return [*lines, "No such search has ended in the last minute of the log."]
+    known = next((one for one in minute.now.searches if (one.shape, one.base, one.scope) == key), None)
+    unindexed = UNKNOWN if row.unindexed is None else number(row.unindexed)
+    lines += [
+        f"in {duration(minute.seconds)} of the log{', which is OLD' * server.is_log_old}:",
+        f"  {counted(row.count, 'search')} ({rounded(row.per_second)}/s), {unindexed} unindexed",
+        f"  {rounded(row.load)} s/s, {duration(row.mean_seconds)} and {rounded(row.entries)} entries each",
+        *(_since_begin(known, minute) if known else []),
+        "",
+        *(f"plan: {neutral(one)}" for one in plans_of(server.judged, key.shape)),
+        "",
+        "sent by, whatever the base",
+    ]
+    sent = [one for one in minute.asked if one.shape == key.shape]
+    lines += [_asked(one, minute, f"{one.client}  {one.account}") for one in sent[:MOST_REQUESTERS]]
+    lines += ["  unknown"] * (not sent)
+    return lines if len(sent) <= MOST_REQUESTERS else [*lines, f"  and {len(sent) - MOST_REQUESTERS:,} more"]
+
+
+def _since_begin(known: SearchGroup, minute: LastMinute) -> list[str]:
+    """Return the times of a search since the counts began, and its slowest one as it was logged."""
+    if known.slowest is None or minute.now.began is None:
+        return []
+    half, most = duration(known.etimes.p50 / SECOND), duration(known.etimes.p95 / SECOND)
+    began = f"since {minute.now.began:%H:%M:%S} UTC: {counted(known.count, 'search')}"
+    return [
+        f"{began}, half within {half}, 95 % within {most}",
+        f"slowest, {duration(known.slowest.etime / SECOND)}: {neutral(known.slowest.subject)}",
+    ]
+
+
+def no_searches(server: ServerModel, width: int) -> list[Text]:
+    """Return why the list of searches is empty."""
+    error = neutral(server.log.state.error)
+    if server.logged.minute is None:
+        return _wrapped([f"The log is {error}." if error else "The log is being read."], width)
+    return _wrapped(["No search ended in this time, or it was too short to tell, or none has this filter."], width)
 
 
 def _name(one: MonitoredConnection, *, is_client: bool) -> str:
@@ -111,8 +199,22 @@ def _findings(server: ServerModel, client: str) -> list[str]:
     return [f"finding: {neutral(title)}" for one, title in found.items() if client in one.split("|")]
 
 
-def _connections(found: list[MonitoredConnection], *, is_client: bool) -> list[str]:
-    """Return a line for each connection: quiet for the longest first, or else open for the longest."""
+def _samples(ghosts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a few ghosts as the tables of both ends and of the middleboxes show them."""
+    lines = []
+    for one in (sample for observed in ghosts for sample in observed["ghost_samples"] or ()):
+        idle = one["server"]["idle_seconds"]
+        ages = f", idle {duration(idle)}" if idle is not None else ""
+        ends = [f"{end['host'] or 'the client'} {end['state'] or 'has none'}" for end in (one["client"], *one["boxes"])]
+        lines.append(f"  port {one['client_port']}: {one['server']['state']} at the server{ages}; {'; '.join(ends)}")
+    return [neutral(line) for line in lines]
+
+
+def _connections(found: list[MonitoredConnection], dead: set[int], *, is_client: bool) -> list[str]:
+    """Return a line for each connection: quiet for the longest first, or else open for the longest.
+
+    `dead` are the client ports of ghosts.
+    """
     if not found:
         return ["No connection of it is in the last list."]
     now = datetime.now(UTC)
@@ -125,7 +227,8 @@ def _connections(found: list[MonitoredConnection], *, is_client: bool) -> list[s
         quiet = f"quiet {duration((now - one.active).total_seconds())}" if one.active else ""
         done = f"{counted(one.operations_completed, 'operation')}" if one.operations_completed is not None else ""
         who = neutral((one.account or "anonymous") if is_client else (one.client or NOT_LISTED))
-        lines.append("  " + "  ".join(filter(None, (port, quiet, opened, done, who))))
+        ghost = "ghost" if one.client_port in dead else ""
+        lines.append("  " + "  ".join(filter(None, (port, ghost, quiet, opened, done, who))))
     return lines if len(found) <= MOST_SOCKETS else [*lines, f"  and {len(found) - MOST_SOCKETS:,} more"]
 
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.load.forecast import InUse, LimitForecast, forecast
 from ldapdiag.analysis.load.readings import Reading
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.live_view.judged import judged
 from ldapdiag.live_view.rates import CountSeries, NumberSeries
+from ldapdiag.live_view.searches import LogModel
 from ldapdiag.live_view.source import TimedSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
 
     from ldapdiag.evidence.monitor import MonitoredConnection
     from ldapdiag.live_view.judged import BothEnds, LastDiagnosis
+    from ldapdiag.live_view.searches import SearchRow
     from ldapdiag.sources.live.ldap.watch import Look
+    from ldapdiag.sources.logs.log_watch import LogLook
 
 SOURCE = "cn=monitor"
 MOST_READINGS = 2_000
@@ -46,6 +48,11 @@ class LiveRow:
     ends: BothEnds | None = None
 
     @property
+    def key(self) -> str:
+        """Return its name, which no other row has."""
+        return self.name
+
+    @property
     def wrong(self) -> int:
         """Return how many connections are known to be wrong."""
         return self.ends.wrong if self.ends else 0
@@ -59,11 +66,14 @@ class ServerModel:
         label: str,
         counters: TimedSource[Look],
         listing: TimedSource[Look],
+        log: TimedSource[LogLook],
         endpoint: Callable[[], tuple[str, int] | None],
     ) -> None:
         self.label = label
         self.counters = counters
         self.listing = listing
+        self.log = log
+        self.logged = LogModel()
         self.judged: LastDiagnosis | None = None
         self.forecast: TimedSource[LimitForecast | None] = TimedSource(
             "forecast", self.foresee, lambda: FORECAST_SECONDS, share=1.0
@@ -74,13 +84,14 @@ class ServerModel:
         self._endpoint = endpoint
         self._seen: dict[str, float] = {}
         self._report: object = None
+        self._log: LogLook | None = None
         self._accounts: dict[str, Counter[str]] = {}
         self._clients: dict[str, Counter[str]] = {}
         self._errors: dict[str, str] = {}
         self._begun: tuple[datetime | None, int | None] = (None, None)
         self.started_at: datetime | None = None
         self.version = 0
-        """Of the rows: it grows with each list and each diagnosis."""
+        """Of the rows: it grows with each list, each diagnosis and each addition to the log."""
 
     @property
     def listed(self) -> tuple[MonitoredConnection, ...] | None:
@@ -103,6 +114,10 @@ class ServerModel:
             if state.value is not None and state.at > self._seen.get(take.__name__, -1.0):
                 self._seen[take.__name__] = state.at
                 events += take(state.value, state.at)
+        if (look := self.log.state.value) is not None and look is not self._log:
+            self._log = look
+            self.version += 1
+            self.logged.take(look)
         if report is not None and report is not self._report:
             self._report = report
             self.version += 1
@@ -134,6 +149,15 @@ class ServerModel:
         return _ordered(
             self._row(name, counts, self.by_account, self._clients, None) for name in self.by_account.names()
         )
+
+    def searches(self) -> tuple[SearchRow, ...]:
+        """Return the searches of the last minute, the costliest first."""
+        return self.logged.minute.rows if self.logged.minute else ()
+
+    @property
+    def is_log_old(self) -> bool:
+        """Return whether the log no longer shows what happens."""
+        return self.log.is_old or self.logged.is_silent
 
     def operations_per_second(self) -> float | None:
         """Return the operations of the last seconds, without those of the view itself."""
@@ -202,7 +226,8 @@ class ServerModel:
 
     def _new_errors(self) -> list[str]:
         events = []
-        for source in (self.counters, self.listing):
+        sources: list[TimedSource[Any]] = [self.counters, self.listing, *([self.log] if self._log else [])]
+        for source in sources:
             before, now = self._errors.get(source.name, ""), source.state.error
             self._errors[source.name] = now
             if now and now != before:

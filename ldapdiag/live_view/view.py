@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.text import Text
 
     from ldapdiag.live_view.model import Model
+    from ldapdiag.live_view.searches import SearchKey, SearchRow
     from ldapdiag.live_view.server import LiveRow, ServerModel
 
 
@@ -22,8 +23,9 @@ class Shown(StrEnum):
 
     CLIENTS = "clients"
     ACCOUNTS = "accounts"
+    SEARCHES = "searches"
     ONE = "one"
-    """The client or the account that was chosen."""
+    """The client, the account or the search that was chosen."""
     DIAGNOSIS = "diagnosis"
     HELP = "help"
 
@@ -36,20 +38,37 @@ class Do(StrEnum):
     WRITE = "write"
 
 
-ORDERS: dict[str, Callable[[LiveRow], object]] = {
+ORDERS: dict[str, Callable[[LiveRow], Any]] = {
     "wrong first": lambda row: (-row.wrong, -row.connections),
     "connections": lambda row: -row.connections,
     "growth": lambda row: -(row.per_second or 0.0),
     "name": lambda row: row.name,
 }
-LISTS = (Shown.CLIENTS, Shown.ACCOUNTS)
+SEARCH_ORDERS: dict[str, Callable[[SearchRow], Any]] = {
+    "time": lambda row: -row.load,
+    "unindexed first": lambda row: (-(row.unindexed or 0), -row.load),
+    "number": lambda row: -row.count,
+    "mean time": lambda row: -row.mean_seconds,
+    "filter": lambda row: row.key,
+}
+LISTS: dict[Shown, dict[str, Callable[[Any], Any]]] = {
+    Shown.CLIENTS: ORDERS,
+    Shown.ACCOUNTS: ORDERS,
+    Shown.SEARCHES: SEARCH_ORDERS,
+}
+"""The orders of each list, the first one at the beginning."""
+ROWS: dict[Shown, Callable[[ServerModel], Sequence[LiveRow | SearchRow]]] = {
+    Shown.CLIENTS: lambda server: server.clients(),
+    Shown.ACCOUNTS: lambda server: server.accounts(),
+    Shown.SEARCHES: lambda server: server.searches(),
+}
 QUICKEST, SLOWEST = 1.0, 60.0
 """Seconds between two looks."""
 KEYS = (
     ("up, down, page up, page down, mouse", "choose a row, or move the text"),
-    ("Enter", "open the chosen client or account"),
+    ("Enter", "open the chosen client, account or search"),
     ("Escape", "back; ends a filter"),
-    ("c, a", "clients, accounts"),
+    ("c, a, f", "clients, accounts, searches by their filters"),
     ("s", "the next order of the rows"),
     ("/", "show only rows that contain a text"),
     ("n", "the next server"),
@@ -78,7 +97,7 @@ class View:
     cursor: int = 0
     offset: int = 0
     """The first line of a text, or of the list."""
-    chosen: str = ""
+    chosen: str | SearchKey = ""
     lists: Shown = Shown.CLIENTS
     """The list that Escape leads back to."""
     head: list[Text] = field(default_factory=list)
@@ -87,9 +106,9 @@ class View:
     """The page that is a text, and what it was made for; it stays, too."""
     message: str = ""
     """What the last key did, until the next."""
-    rows: list[LiveRow] = field(default_factory=list)
+    rows: Sequence[LiveRow | SearchRow] = ()
     """What the list shows; it stays as it is while the screen is paused."""
-    _every: list[LiveRow] = field(default_factory=list)
+    _every: Sequence[LiveRow | SearchRow] = ()
     """Its rows before filter and order."""
     _taken: tuple[object, object] = (None, None)
     _ordered: tuple[object, ...] = ()
@@ -102,18 +121,18 @@ class View:
         what, version = (self.server, self.lists), server.version
         if self._taken[0] != what or (self._taken[1] != version and not self.paused):
             self._taken = what, version
-            self._every = server.clients() if self.lists is Shown.CLIENTS else server.accounts()
+            self._every = ROWS[self.lists](server)
         if (wanted := (*self._taken, self.filter, self.order)) != self._ordered:
             self._ordered = wanted
             self._order()
 
     def _order(self) -> None:
-        text, at = self.filter.casefold(), self.rows[self.cursor].name if self.cursor < len(self.rows) else None
+        text, at = self.filter.casefold(), self.rows[self.cursor].key if self.cursor < len(self.rows) else None
         found = [one for one in self._every if not text or text in " ".join((one.name, *one.others)).casefold()]
-        self.rows = sorted(found, key=ORDERS[self.order])  # type: ignore[arg-type]  # of one order, all keys compare
-        names = [one.name for one in self.rows]
+        self.rows = sorted(found, key=LISTS[self.lists][self.order])
+        keys = [one.key for one in self.rows]
         # The choice stays with its row, but for the first place, where what gets worse appears.
-        self.cursor = names.index(at) if self.cursor and at in names else min(self.cursor, max(0, len(names) - 1))
+        self.cursor = keys.index(at) if self.cursor and at in keys else min(self.cursor, max(0, len(keys) - 1))
 
     def server_of(self, model: Model) -> ServerModel | None:
         """Return the server that is shown."""
@@ -130,7 +149,7 @@ class View:
         elif character in _COMMANDS:
             return _COMMANDS[character](self, model) or Do.NOTHING
         elif key == "enter" and self.page in LISTS and self.cursor < len(self.rows):
-            self.page, self.chosen, self.offset = Shown.ONE, self.rows[self.cursor].name, 0
+            self.page, self.chosen, self.offset = Shown.ONE, self.rows[self.cursor].key, 0
         elif key == "escape":
             self.filter = "" if self.page in LISTS else self.filter
             self.page, self.offset = self.lists, 0
@@ -157,6 +176,8 @@ class View:
         """Show one of the lists from its begin."""
         self.page = self.lists = page
         self.cursor = self.offset = 0
+        if self.order not in LISTS[page]:
+            self.order = next(iter(LISTS[page]))
 
     def show_text(self, page: Shown) -> None:
         """Show a text, or the list again if it is shown already."""
@@ -164,7 +185,7 @@ class View:
 
     def order_next(self) -> None:
         """Order the rows in the next way."""
-        names = list(ORDERS)
+        names = list(LISTS[self.lists])
         self.order, self.cursor = names[(names.index(self.order) + 1) % len(names)], 0
 
     def begin_filter(self) -> None:
@@ -202,6 +223,7 @@ _COMMANDS: dict[str, Callable[[View, Model], Do | None]] = {
     "w": lambda *_: Do.WRITE,
     "c": lambda view, _: view.show_list(Shown.CLIENTS),
     "a": lambda view, _: view.show_list(Shown.ACCOUNTS),
+    "f": lambda view, _: view.show_list(Shown.SEARCHES),
     "s": lambda view, _: view.order_next(),
     "/": lambda view, _: view.begin_filter(),
     "n": lambda view, model: view.show_next_server(model),

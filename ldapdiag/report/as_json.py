@@ -158,12 +158,18 @@ def _server(one: Instance, diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _numbers(one: Instance, facts: Facts) -> dict[str, Any]:
-    """Return the connections, descriptors and idle timeout of a server, where they are judged."""
+    """Return the connections, descriptors, accept queue and idle timeout of a server, where they are judged."""
+    from ldapdiag.analysis.hosts.host import Host  # noqa: PLC0415  import late
     from ldapdiag.analysis.idle.keepalive import GhostLifetime  # noqa: PLC0415  import late: of connections alone
+    from ldapdiag.analysis.load.accept_queue import accept_queues  # noqa: PLC0415
     from ldapdiag.analysis.load.descriptors import Descriptors  # noqa: PLC0415
 
+    host = facts.of(Host, one.name)
+    queue = max(accept_queues(host, one.ports) if host else (), key=lambda queue: queue.excess, default=None)
     descriptors, lifetime = facts.of(Descriptors, one.name), facts.of(GhostLifetime, one.name)
     return {
+        "accept_queue": queue.waiting if queue else None,
+        "accept_queue_limit": queue.backlog if queue else None,
         "connections": one.established,
         "descriptors_used": descriptors.used if descriptors else None,
         "descriptors_limit": descriptors.limit if descriptors else None,

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.errors import UsageError
+from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.lazy_dataclass import dataclass
@@ -16,7 +16,8 @@ from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.cluster.executor import ClusterError
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
-from ldapdiag.sources.logs.log_files import logs_or_reason
+from ldapdiag.sources.live.local.processes import has_open
+from ldapdiag.sources.logs.log_files import LogFile, logs_or_reason
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs, is_more_than_a_log, log_dialect
 from ldapdiag.sources.recognition.row_limit import RunTables
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.live.sampling import LiveEvidence
     from ldapdiag.sources.logs.asked_period import AskedPeriod
-    from ldapdiag.sources.logs.log_files import LogFile, NotALog
+    from ldapdiag.sources.logs.log_files import NotALog
     from ldapdiag.sources.progress import Progress
     from ldapdiag.sources.recognition.reading import InputReading
     from ldapdiag.sources.targets import Target
@@ -234,6 +235,16 @@ def logs_of(
         hosts = ", ".join(target.label for target in targets)
         gaps = (Gap(target=hosts, reason="no access log of a directory server was found", how=NAME_LOG),)
     return (*logs, *gaps)
+
+
+def log_of_process(pid: int, target: Target, options: CollectionOptions, stop: Event) -> str:
+    """Return the access log that a directory server of this host writes. Raises LdapdiagError without one."""
+    found = logs_of([target], options, zone=None, stop=stop, progress=NO_PROGRESS)
+    ranges = [one.input.file_range for one in found if isinstance(one, LogFile)]
+    if log := next((one.location for one in ranges if one and has_open(pid, one.location)), ""):
+        return log
+    gap = next((one for one in found if isinstance(one, Gap)), None)
+    raise LdapdiagError(f"{gap.target}: {gap.reason}" if gap else f"process {pid} has no access log open")
 
 
 def _take_answers(gathered: LiveEvidence, basket: Basket) -> None:

@@ -22,7 +22,12 @@ def test_without_a_terminal_it_names_diagnose() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "reason"), [([str(INCIDENT)], "diagnose reads files"), (["ssh://app1"], "name it, ldap://HOST")]
+    ("evidence", "reason"),
+    [
+        ([str(INCIDENT)], "diagnose reads the others"),
+        (["ssh://app1"], "name it, ldap://HOST"),
+        (["ldap://127.0.0.1:1", "-"], "name the file of the log"),
+    ],
 )
 def test_what_it_cannot_watch(evidence: list[str], reason: str, monkeypatch) -> None:
     monkeypatch.setattr(top, "_require_terminal", lambda: None)

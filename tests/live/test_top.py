@@ -15,10 +15,12 @@ from lab import boxes
 from lab.applications import OPEN
 from lab.host import wait_for
 from lab.multiplexer import Multiplexer
+from lab.searching_client import Lane, searching
 
 RATE = 2
 """Connections a second that the leak opens."""
 BOX_SECONDS = 2
+MIDDLE, SHAPE = "(description=*iddl*)", "(description=*?*)"
 
 
 def number(text: str, before: str) -> int:
@@ -135,5 +137,48 @@ def test_on_the_server_itself_over_ldapi(laboratory, topology, desk, start, fami
         assert "ldapi://" in text
         screen.shows(lambda text: re.search(r"diagnosis \d+ s ago", text), "no diagnosis")
         assert row("\n".join(screen.lines), "10.77.2.2")[4:6] == ["-", "-"]  # the other end was not read
+        screen.keys("q")
+        screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)
+
+
+@pytest.mark.parametrize("family", ["389-ds", "openldap"])
+def test_searches_of_the_log_against_the_client(laboratory, topology, desk, tmp_path: Path, family: str) -> None:
+    server = laboratory.server(family, topology.ldap)
+    lanes = {"middle": Lane("dc=example,dc=com", "sub", MIDDLE), "uid": Lane("dc=example,dc=com", "sub", "(uid=no)")}
+    command = desk.command("top", "--every", "10", "--apart", "1")
+    screen = Multiplexer(topology.ldap, command, env=desk.environment, name=f"log-{family}")
+    with searching(server, lanes) as client, screen:
+        screen.keys("f", "s", "s", "s", "s")  # in the order of the filters
+        begun = time.monotonic()
+        text = screen.shows(lambda text: SHAPE in text and time.monotonic() - begun > 80, "no search", seconds=120)
+        shown_at = time.monotonic()
+        screen.keys("/", *"description", "Enter", "Enter")
+        page = screen.shows(lambda text: "sent by" in text and "plan: " in text, "not its page", seconds=20)
+        page = screen.shows(lambda text: "no diagnosis" not in text, "no plan", seconds=60)
+        screen.keys("Escape", "Escape", "c", "q")
+        screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)
+    (tmp_path / "screens.txt").write_text(f"{text}\n{page}")
+    minute = [one for one in client.of("middle") if shown_at - 65 < one.ended <= shown_at - 5]
+    cells = row(text, SHAPE)
+    assert float(cells[2]) == pytest.approx(len(minute) / 60, rel=0.25), text
+    assert "127.0.0.1" in page
+    if family == "389-ds":
+        assert int(cells[5].replace(",", "")) > 0.8 * len(minute), text
+        assert "plan: ldap has no index description sub" in page
+    else:
+        assert cells[5] == "-", text  # slapd notes nothing
+
+
+def test_a_named_log_is_rotated_and_removed_while_it_is_followed(laboratory, topology, desk) -> None:
+    server = laboratory.server("389-ds", topology.ldap)
+    log = Path("/var/log/dirsrv/slapd-live/access")
+    command = desk.command("top", "ldap://127.0.0.1", str(log), *desk.bind, "--every", "60", "--apart", "1")
+    screen = Multiplexer(topology.ldap, command, env=desk.environment, name="rotated", size=(120, 24))
+    with searching(server, {"middle": Lane("dc=example,dc=com", "sub", MIDDLE)}), screen:
+        screen.keys("f")
+        screen.shows(lambda text: SHAPE in text, "no search", seconds=60)
+        topology.ldap.run(f"rm {log}")
+        text = screen.shows(lambda text: "searches" in text and "(OLD)" in text, "does not grow old", seconds=150)
+        assert SHAPE in text
         screen.keys("q")
         screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from command import INCIDENT, ldapdiag
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.live_view.drawing import draw
-from ldapdiag.live_view.view import KEYS, Shown, View
-from live_views import Stage, direction, look, monitored, report
+from ldapdiag.live_view.searches import SearchKey
+from ldapdiag.live_view.view import KEYS, LISTS, Shown, View
+from live_views import Stage, direction, logged, look, monitored, report
 
 APP1, APP2 = "10.77.2.2", "10.77.3.2"
+SHAPE = "(&(objectClass=?)(displayName=?*))"
 NAMES = st.text(st.characters(exclude_categories=()), max_size=60)
 
 
@@ -41,16 +47,20 @@ def incident() -> Stage:
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 15), (120, 40), (20, 5), (1, 1)])
 @pytest.mark.parametrize("page", Shown)
 def test_it_fits(width: int, height: int, page: Shown) -> None:
-    stage, view = incident(), View(page=page, chosen=APP1)
-    screen(stage, view, width, height)
+    stage = incident()
+    stage.log = logged((SHAPE, APP1, "uid=a"), ("(uid=?)", APP2, "uid=b"), unindexed=60)
+    stage.pass_seconds(1)
+    lists = page if page in LISTS else Shown.CLIENTS
+    screen(stage, View(page=page, lists=lists, chosen=APP1, order=next(iter(LISTS[lists]))), width, height)
 
 
 def test_an_incident_at_80_columns() -> None:
     lines = screen(incident()).splitlines()
-    assert lines[1].startswith("connections 307 +6.1/min (+6.1 all)   ops 50/s   busy - of 16")
-    assert lines[2].startswith("descriptors 335 of 1,000 ━")
-    assert lines[7].split() == ["^", APP1, "267", "+6.1", "+6.1", "2", "268", "0", "application_xyz"]
-    assert lines[8].split() == [APP2, "40", "0", "0", "-", "-", "-", "application_foo"]
+    assert lines[1] == "connections 307 +6.1/min (+6.1 all)   accept queue 3 of 128"
+    assert lines[2] == "ops 50/s   busy - of 16   log not followed, because its file was not named"
+    assert lines[3].startswith("descriptors 335 of 1,000 ━")
+    assert lines[8].split() == ["^", APP1, "267", "+6.1", "+6.1", "2", "268", "0", "application_xyz"]
+    assert lines[9].split() == [APP2, "40", "0", "0", "-", "-", "-", "application_foo"]
 
 
 def test_an_old_source_says_its_age_and_why() -> None:
@@ -86,6 +96,55 @@ def test_a_hidden_and_a_cut_list_say_so() -> None:
     assert "list 500 of 1,204: cut at a size limit" in screen(stage)
 
 
+def of_searches(**given: Any) -> View:
+    return View(**{"page": Shown.SEARCHES, "lists": Shown.SEARCHES, "order": "time"} | given)
+
+
+def test_searches_at_80_columns() -> None:
+    stage = incident()
+    stage.log = logged((SHAPE, APP1, "uid=a"), ("(uid=?)", APP2, "uid=b"), unindexed=7)
+    stage.pass_seconds(1)
+    lines = screen(stage, of_searches()).splitlines()
+    assert lines[2] == "ops 46/s   busy - of 16   log: 2/s, searches 1 s/s (14 unindexed)"
+    assert re.match(r"searches 2   order: time   60 s until [\d.]+ m?s ago", lines[6])
+    assert lines[8].split() == [SHAPE, "0.5", "1", "500", "ms", "7", "10"]
+    stage.log = LdapdiagError("not followed, because it is gone")
+    stage.pass_seconds(1)
+    stage.pass_seconds(5)
+    text = screen(stage, of_searches())
+    assert "searches 2 (OLD)" in text
+    assert "log: not followed, because it is gone" in text
+
+
+def test_a_silent_log_is_old() -> None:
+    stage = Stage()
+    stage.log = logged((SHAPE, APP1, "uid=a"), silent_seconds=200)
+    stage.pass_seconds(1)
+    assert "searches 1 (OLD)   order: time   60 s until 200 s ago" in screen(stage, of_searches())
+
+
+def test_why_there_are_no_searches() -> None:
+    text = screen(incident(), of_searches())
+    assert "The log is not followed, because its file was not named." in text
+
+
+def test_one_search_shows_who_sends_it_and_its_plan() -> None:
+    stage = incident()
+    stage.log = logged((SHAPE, APP1, "uid=a"), (SHAPE, APP2, "uid=b"), unindexed=7)
+    stage.pass_seconds(1)
+    view = of_searches(page=Shown.ONE, chosen=SearchKey(SHAPE, "dc=x", "sub"))
+    text = screen(stage, view, width=100, height=40)
+    assert "120 searches (2/s), 14 unindexed" in text
+    assert "1 s/s, 500 ms and 10 entries each" in text
+    assert f"60 searches, 7 noted  0.5 s/s, 500 ms each  {APP1}  uid=a" in text
+    assert "plan: not judged, because the last diagnosis has no log" in text
+    found = {"id": "missing-index|ldap", "title": "no index sn", "acceptance": None, "severity": "low"}
+    stage.report = report(findings=[found | {"observed": {"shapes": [SHAPE]}}])
+    stage.pass_seconds(1)
+    assert "plan: no index sn" in screen(stage, view, width=100, height=40)
+    assert f"{SHAPE}  uid=a" in screen(stage, View(page=Shown.ONE, chosen=APP1), width=100, height=40)
+
+
 @given(NAMES, NAMES, NAMES, st.sampled_from([(80, 24), (60, 15), (31, 12)]))
 def test_no_text_of_a_server_reaches_the_terminal_as_it_is(
     client: str, account: str, reason: str, size: tuple[int, int]
@@ -93,6 +152,7 @@ def test_no_text_of_a_server_reaches_the_terminal_as_it_is(
     stage = Stage()
     stage.holds(monitored(2, client, account), monitored(1, APP2, reason))
     stage.report = report(direction(client, ghosts=2), findings=[])
+    stage.log = logged((reason, client, account))
     stage.pass_seconds(1)
     stage.counters = LdapdiagError(reason)
     stage.pass_seconds(1)
@@ -100,6 +160,8 @@ def test_no_text_of_a_server_reaches_the_terminal_as_it_is(
         View(),
         View(page=Shown.ACCOUNTS, lists=Shown.ACCOUNTS),
         View(page=Shown.ONE, chosen=client),
+        of_searches(),
+        of_searches(page=Shown.ONE, chosen=stage.server.searches()[0].key),
         View(filter=reason),
     ):
         text = screen(stage, view, *size)
@@ -132,6 +194,19 @@ def test_ten_thousand_clients_are_drawn_as_far_as_they_are_seen() -> None:
 def test_the_help_has_every_key() -> None:
     text = screen(Stage(), View(page=Shown.HELP), width=120, height=60)
     assert all(does in text for _, does in KEYS)
+
+
+def test_one_client_shows_its_ghosts_at_both_ends() -> None:
+    """As `examples/incident` has them."""
+    stage = incident()
+    stage.report = ldapdiag("diagnose", INCIDENT, "--format", "json").report
+    port = stage.report["findings"][0]["observed"]["ghost_client_ports"][7]
+    stage.holds((replace(monitored(1, APP1)[0], client_port=port), replace(monitored(1, APP1)[0], client_port=1)))
+    stage.pass_seconds(1)
+    text = screen(stage, View(page=Shown.ONE, chosen=APP1), width=100, height=40)
+    assert "port 52302: ESTABLISHED at the server, idle 63.1 s; app1 has none; fw has none" in text
+    assert f"port {port}  ghost" in text
+    assert re.search("port 1  (?!ghost)", text)
 
 
 def test_one_client_shows_both_ends_and_its_connections() -> None:

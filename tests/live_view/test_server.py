@@ -141,7 +141,13 @@ def test_failures_and_new_findings_are_events_once() -> None:
 
 
 def finding(title: str) -> dict[str, object]:
-    return {"id": f"ghost-connections|{APP1}", "title": title, "severity": "critical", "acceptance": None}
+    return {
+        "id": f"ghost-connections|{APP1}",
+        "title": title,
+        "severity": "critical",
+        "acceptance": None,
+        "observed": {},
+    }
 
 
 def test_the_limit_is_foreseen_for_a_leak_alone() -> None:

@@ -50,7 +50,7 @@ def test_keys_mouse_and_size() -> None:
         assert view.interval == 4.0
         await app.workers.wait_for_complete()
         assert "written: page.html" in shown(app)
-        await pilot.click(offset=(4, 8))
+        await pilot.click(offset=(4, 9))
         assert (view.page, view.cursor) == (Shown.CLIENTS, 1)
         await pilot.press("p")
         stage.holds(monitored(900, "10.77.2.2"))

@@ -214,11 +214,11 @@ def _remaining(deadline: float) -> float:
     return max(1.0, round(deadline - monotonic(), 1))
 
 
-def local_directories(target: LocalTarget | NamespaceTarget) -> list[LdapAddress]:
-    """Return the LDAPI sockets of the directory servers of this host, or of one of its network namespaces."""
+def local_directories(target: LocalTarget | NamespaceTarget) -> list[tuple[LdapAddress, int]]:
+    """Return LDAPI socket and process of each directory server of this host, or of one of its network namespaces."""
     only = namespaces.find_named(target.name).identity if isinstance(target, NamespaceTarget) else None
     processes = (one for one in directory_processes() if only is None or one.namespace == only)
-    return [address for process in processes if (address := _ldapi_address(process)) is not None]
+    return [(address, one.pid) for one in processes if (address := _ldapi_address(one)) is not None]
 
 
 def _ldapi_address(process: DirectoryProcess) -> LdapAddress | None:

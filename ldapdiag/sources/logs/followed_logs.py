@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.folders import RegularFile, contents
 from ldapdiag.sources.files.input import HEAD_BYTES
@@ -27,21 +28,28 @@ from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.files.walk import expanded
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.access_log import NO_METER, Meter, ScannedLogs, ScannedStream, logs_among, read_streams
+from ldapdiag.sources.logs.asked_period import end_of
 from ldapdiag.sources.logs.following import Tail, tail_from_start, tail_of
 from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
-from ldapdiag.sources.logs.period import WholeRecords
+from ldapdiag.sources.logs.period import Period, WholeRecords
 from ldapdiag.sources.logs.stream_counts import counts_by
-from ldapdiag.sources.logs.streams import Stream, continued_by, streams_of
+from ldapdiag.sources.logs.streams import Stream, continued_by, last_part, streams_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
     from datetime import tzinfo
+
+    from ldapdiag.sources.logs.log_files import NotALog
 
     Inode = tuple[int, int]
     from threading import Event
 
 MOST_FOLLOWED = 400
 """Limit of the files that are followed at the same time, each of them open."""
+
+LIVE_SECONDS = 60
+LIVE_BYTES = 16 << 20
+"""A few seconds' work for the slower scanner."""
 
 TOO_MANY = Gap(
     target="the followed logs",
@@ -50,7 +58,7 @@ TOO_MANY = Gap(
 )
 
 
-def follow(
+def follow(  # noqa: PLR0913  one for each option of the command, and that of the live view
     named: Sequence[str],
     *,
     workers: int | None = None,
@@ -59,8 +67,13 @@ def follow(
     stop: Event,
     every: float = 0.5,
     scanner: Scanner | None = None,
+    live: bool = False,
 ) -> Iterator[ScannedLogs]:
     """Read the existing records, then follow the logs; yield the reading after each addition, until `stop` is set.
+
+    For a `live` view it is yielded after each poll, the same object if nothing was added, and the counts begin
+    LIVE_SECONDS before the last record; of earlier ones the last LIVE_BYTES show who has the connections. Logs of which
+    none can grow are not read.
 
     The last file of each stream, and logs that appear in named folders and globs, are polled every `every` seconds.
     The Segments of the yielded readings keep growing: call finish on a copy. Pipes, archives and compressed files are
@@ -68,14 +81,9 @@ def follow(
     follows when a record has been written.
     """
     appearing = Appearing(named, zone)
-    found = list(find_logs(named, zone, is_followed=True))
-    if not logs_among(found) and any(isinstance(one, NotYet) for one in found):
-        not_logs = tuple(one for one in found if not isinstance(one, LogFile))
-        yield ScannedLogs(streams=(), not_logs=not_logs, stopped=False, waits=True)
-        while not logs_among(found):
-            if stop.wait(every):
-                return
-            found = list(find_logs(named, zone, is_followed=True))
+    found = yield from _with_record(named, zone, stop, every, live=live)
+    if not found:
+        return
     not_logs = tuple(one for one in found if not isinstance(one, LogFile))
     appearing.know(logs_among(found))
     streams = streams_of(logs_among(found))
@@ -84,16 +92,48 @@ def follow(
         if tail := tail_of(stream.files[-1]):
             stream.files[-1], following = tail
             followed.tails.append((number, following))
+    if live and streams and not followed.tails:
+        return
+    period = _recent(streams, stop) if live else None
     try:
-        followed.readings += read_streams(streams, workers, meter, None, stop, scanner)
+        followed.readings += read_streams(streams, workers, meter, period, stop, scanner)
         _close_files(streams)
         reading = ScannedLogs(streams=tuple(followed.readings), not_logs=not_logs, stopped=False)
         yield reading
         while followed.tails and not stop.wait(every):
             if followed.grow(appearing, stop):
-                yield replace(reading, streams=tuple(followed.readings))
+                reading = replace(reading, streams=tuple(followed.readings))
+                yield reading
+            elif live:
+                yield reading
     finally:
         followed.close()
+
+
+def _with_record(
+    named: Sequence[str], zone: tzinfo | None, stop: Event, every: float, *, live: bool
+) -> Generator[ScannedLogs, None, list[LogFile | NotALog]]:
+    """Return what is found; if no file has a record yet, but one may get one, yield that, and wait; none if stopped."""
+    found = list(find_logs(named, zone, is_followed=True))
+    if logs_among(found) or not any(isinstance(one, NotYet) for one in found):
+        return found
+    nothing = ScannedLogs(streams=(), not_logs=tuple(found), stopped=False, waits=True)  # type: ignore[arg-type]  # no log
+    yield nothing
+    while not stop.wait(every):
+        found = list(find_logs(named, zone, is_followed=True))
+        if logs_among(found):
+            return found
+        if live:
+            yield nothing
+    return []
+
+
+def _recent(streams: Sequence[Stream], stop: Event) -> Period:
+    """Leave of each stream the end of its last file, and return the period whose records a live view counts."""
+    period = Period(end_of(streams, stop) - LIVE_SECONDS * SECOND)
+    for stream in streams:
+        stream.replace_files([last_part(stream.files[-1], LIVE_BYTES)])
+    return period
 
 
 @dataclass(slots=True)

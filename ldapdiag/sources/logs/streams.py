@@ -296,6 +296,8 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
 COMPARED_BYTES = 1 << 12
 """Bytes compared before the end of one file and before the match in the other: several lines, so it is unique."""
 
+LONGEST_LINE = 1 << 20
+
 WINDOW = 16 * TAIL_BYTES
 """Bytes read of the later file around the time at which the earlier one ends."""
 
@@ -319,7 +321,9 @@ def divided(earlier: LogFile, later: LogFile) -> tuple[LogFile, LogFile | None] 
         return None
     ended = end - max(start, end - TAIL_BYTES)
     whole = replace(one, length=end - start - ended + len(tail))
-    return replace(earlier, input=earlier.input.ranged(whole)), _from(later, other, at, earlier.path)
+    skipped = f"its first {at - other.start} bytes are not read again"
+    note = f"{later.path} begins with records of {earlier.path}; {skipped}"
+    return replace(earlier, input=earlier.input.ranged(whole)), _from(later, other, at, note)
 
 
 def _end_within(file: LogFile, found: FileRange, tail: bytes, time: int) -> int | None:
@@ -342,12 +346,22 @@ def _end_within(file: LogFile, found: FileRange, tail: bytes, time: int) -> int 
     return None
 
 
-def _from(file: LogFile, found: FileRange, at: int, other: str) -> LogFile | None:
+def last_part(file: LogFile, most: int) -> LogFile:
+    """Return the last `most` bytes of a file, from a line on; all of one whose records are no lines."""
+    found = file.input.file_range
+    if found is None or file.dialect.cut is not cut_at_line:
+        return file
+    start, end = found.bounds()
+    line = found.read_at(end - most, LONGEST_LINE) if end - start > most else b""
+    after = line.find(b"\n") + 1
+    return (_from(file, found, end - most + after, "") if after else None) or file
+
+
+def _from(file: LogFile, found: FileRange, at: int, note: str) -> LogFile | None:
     """Return the file from an offset on; None if no record follows."""
     length = None if found.length is None else found.start + found.length - at
     rest = replace(found, start=at, length=length)
     head = file.sample_from(rest, at)
     if head is None:
         return None
-    note = f"{file.path} begins with records of {other}; its first {at - found.start} bytes are not read again"
     return replace(file.without(at - found.start), head=head, input=file.input.ranged(rest), note=note)

@@ -103,6 +103,19 @@ def _directory(pid: int, program: str) -> DirectoryProcess:
     )
 
 
+def has_open(pid: int, path: str) -> bool:
+    """Return whether a process has a file open; False without permission, and when the process has ended."""
+    folder = f"/proc/{pid}/fd"
+    with suppress(OSError):
+        wanted = Path(path).stat()
+        for descriptor in os.listdir(folder):  # noqa: PTH208  as in sockets_of
+            with suppress(OSError):
+                found = os.stat(f"{folder}/{descriptor}")  # noqa: PTH116  as above
+                if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
+                    return True
+    return False
+
+
 def host_path(pid: int, path: str) -> str | None:
     """Translate a path of a process, which may have a different root (a container), to a path of the local host.
 

@@ -1,0 +1,106 @@
+"""A watch of the access log that a server is writing: its counts since a minute before the first look, look by look."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.errors import LdapdiagError
+from ldapdiag.evidence.log.combine import combine
+from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.sources.logs.followed_logs import follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from threading import Event
+
+    from ldapdiag.evidence.access_log import CountedLog
+    from ldapdiag.sources.logs.access_log import ScannedLogs
+
+
+class NotFollowedError(LdapdiagError):
+    """The log cannot be followed; the text is the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLook:
+    """What a log has counted so far."""
+
+    workload: Workload
+    logs: tuple[CountedLog, ...]
+    """The same by stream."""
+    seconds: float
+    """How long reading and counting took."""
+    beginning: int
+    """Looks with the same number continue the same counts."""
+
+
+class LogWatch:
+    """Follows the log of one server."""
+
+    def __init__(self, find: Callable[[], Sequence[str]], folder: str, stop: Event) -> None:
+        """`find` returns the files, and raises LdapdiagError with the reason if there are none.
+
+        `folder` is that of the other evidence of their host; empty: it is not known.
+        """
+        self._find = find
+        self._folder = folder
+        self._stop = stop
+        self._readings: Iterator[ScannedLogs] | None = None
+        self._beginnings = 0
+        self._last: tuple[ScannedLogs, LogLook] | None = None
+
+    @property
+    def counted(self) -> tuple[CountedLog, ...]:
+        """Return the counts of the last look, as evidence."""
+        if (last := self._last) is None:
+            return ()
+        return tuple(
+            log._replace(stream=replace(log.stream, folder=self._folder or log.stream.folder)) for log in last[1].logs
+        )
+
+    def look(self) -> LogLook:
+        """Return the counts, the same object as before if nothing was written. Raises NotFollowedError."""
+        began = time.monotonic()
+        try:
+            reading = _usable(next(self._begun(), None))
+            if self._last is None or self._last[0] is not reading:
+                self._last = reading, self._counted(reading, began)
+        except BaseException as error:
+            self._readings = self._last = None  # the next look begins anew
+            if isinstance(error, LdapdiagError):
+                raise NotFollowedError(f"not followed, because {error}") from error
+            raise
+        return self._last[1]
+
+    def _begun(self) -> Iterator[ScannedLogs]:
+        if self._readings is None:
+            self._beginnings += 1
+            self._readings = follow(self._find(), workers=1, stop=self._stop, every=0, live=True)
+        return self._readings
+
+    def _counted(self, reading: ScannedLogs, began: float) -> LogLook:
+        logs = tuple(stream.counted(goes_on=True) for stream in reading.streams)
+        families = {log.stream.family for log in logs}
+        total = logs[0].segment if len(logs) == 1 else combine(Segment(), *(log.segment for log in logs))
+        workload = Workload(total, families.pop() if len(families) == 1 else None)
+        _ = workload.plain_searches  # here, not in the thread of the screen
+        return LogLook(
+            workload=workload,
+            logs=logs,
+            seconds=time.monotonic() - began,
+            beginning=self._beginnings,
+        )
+
+
+def _usable(reading: ScannedLogs | None) -> ScannedLogs:
+    """Return a reading of which something was counted, and nothing is missing. Raises NotFollowedError."""
+    if reading is None:
+        raise NotFollowedError("it is no plain file, and does not grow")
+    missing = reading.gaps or (() if reading.streams else reading.not_logs)
+    if missing or not reading.streams:
+        raise NotFollowedError(next((f"{one.target} {one.reason}" for one in missing), "no log was found"))
+    return reading
