@@ -110,17 +110,28 @@ Target = LdapTarget | SshTarget | LocalTarget | NamespaceTarget
 
 
 def split_targets(evidence: Iterable[str]) -> tuple[list[Target], list[str]]:
-    """Split command line arguments into targets, without duplicates, and paths. No argument means the local host."""
+    """Split command line arguments into targets, without duplicates, and paths. No argument means the local host.
+
+    Raises UsageError for an invalid target, and for an example that is not packaged.
+    """
     targets: dict[Target, None] = {}
     paths: list[str] = []
     for argument in evidence:
         if (target := parse_target(argument)) is None:
-            paths.append(argument)
+            paths.append(_path(argument))
         else:
             targets[target] = None
     if not targets and not paths:
         targets[LocalTarget()] = None
     return list(_with_unique_names(list(targets))), paths
+
+
+def _path(argument: str) -> str:
+    if not argument.startswith("example:"):
+        return argument
+    from ldapdiag.sources.packaged_examples import example_folder  # noqa: PLC0415  import late
+
+    return example_folder(argument.removeprefix("example:"))
 
 
 def _with_unique_names(targets: list[Target]) -> Iterator[Target]:
