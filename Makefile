@@ -56,6 +56,7 @@ demo: .venv/installed .venv/native
 test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
 ifdef LDAPDIAG_REQUIRE_LAB
 	$(MAKE) --no-print-directory lint
+	$(BIN)/python release/audit.py
 	$(LABORATORY)
 else
 	@tests=0; lint=0; \
