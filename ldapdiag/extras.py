@@ -32,4 +32,7 @@ def install_command(extra: str = "") -> str:
             source = unquote(address.path)
             option = "-e " if found.get("dir_info", {}).get("editable") else ""
     wanted = f"{source}[{extra}]" if extra else source
-    return f"{shlex.quote(sys.executable)} -m pip install {option}{shlex.quote(wanted)}"
+    python = shlex.quote(sys.executable)
+    of_uv = sys.prefix != sys.base_prefix and find_spec("pip") is None  # `uv tool install` brings no pip
+    install = f"uv pip install --python {python}" if of_uv else f"{python} -m pip install"
+    return f"{install} {option}{shlex.quote(wanted)}"

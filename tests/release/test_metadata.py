@@ -1,0 +1,49 @@
+"""What a release is made of agrees: extras and messages, examples and what is packaged, the versions of both wheels."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import ldapdiag
+from ldapdiag.sources.packaged_examples import EXAMPLES
+
+HOUSE = Path(__file__).parents[2]
+PROJECT = tomllib.loads((HOUSE / "pyproject.toml").read_text())
+WHEEL = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+NAMED = re.compile(r"""\b(?:require|install_command)\([^()]*?["'](\w+)["']\)""")
+
+
+def test_each_extra_that_a_message_names_can_be_installed() -> None:
+    sources = [path.read_text() for path in (HOUSE / "ldapdiag").rglob("*.py")]
+    named = {name for text in sources for name in NAMED.findall(text)}
+    assert named == set(PROJECT["project"]["optional-dependencies"])
+
+
+def test_each_example_is_packaged_and_lies_in_the_tree() -> None:
+    assert WHEEL["force-include"] == {f"examples/{one}": f"ldapdiag/examples/{one}" for one in EXAMPLES}
+    assert [one for one in EXAMPLES if not (HOUSE / "examples" / one).is_dir()] == []
+
+
+def test_the_hook_runs_the_program_with_the_typer_of_the_program() -> None:
+    (typer,) = WHEEL["hooks"]["custom"]["dependencies"]
+    assert typer in PROJECT["project"]["dependencies"]
+
+
+def test_both_wheels_have_one_version() -> None:
+    native = tomllib.loads((HOUSE / "native" / "Cargo.toml").read_text())["package"]["version"]
+    assert native == ldapdiag.__version__
+
+
+def test_the_locked_versions_are_those_that_the_project_allows() -> None:
+    lines = (HOUSE / "release" / "locked.txt").read_text().splitlines()
+    locked = {one.name: one.specifier for one in (Requirement(line) for line in lines if not line.startswith("#"))}
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    declared = [Requirement(one) for group in (PROJECT["project"]["dependencies"], *extras) for one in group]
+    versions = {one: locked[canonicalize_name(one.name)] for one in declared}
+    outdated = [str(one) for one, version in versions.items() if next(iter(version)).version not in one.specifier]
+    assert outdated == [], "run make lock"
