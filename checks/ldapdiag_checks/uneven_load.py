@@ -127,9 +127,11 @@ def _finding(one: LoadShare, balance: Balance, group: ReplicaGroup, medium: floa
         f"The clients with the most connections to it: {who}.",
         f"Clients that use other servers, too, opened {percent(one.spread)} of its connections.",
     ]
-    if one.replica.ahead:
+    if one.replica.clock and one.replica.ahead:
         shift = duration(abs(one.replica.ahead) / SECOND)
-        detail.append(f"Its clock is {shift} {'ahead' if one.replica.ahead > 0 else 'behind'}: its times are shifted.")
+        half = " of half of the servers (which are right is not known)" if one.replica.clock.is_half else ""
+        ahead = "ahead" if one.replica.ahead > 0 else "behind"
+        detail.append(f"Its clock is {shift} {ahead}{half}: its times are shifted.")
     if not pooled:
         detail.append("Clients that use this server alone may be configured so on purpose.")
     detail.append(

@@ -27,6 +27,8 @@ class ServerClock(TypedDict):
     """Its time stamps have a time zone; false: the log may be in another one."""
     shifted: bool
     """The beginning or the end of the log agrees, so that its times are shifted; false: it is not certain."""
+    half: bool
+    """Half of the servers differ so from the other half: which are right is not known."""
 
 
 class Server(TypedDict):
@@ -49,6 +51,12 @@ class Server(TypedDict):
     """[from, to] without an answer, unlikely at its own rate, while others go on; by the clock of the others."""
     usual_per_second: list[float]
     """Answers per second in the hour around each silence."""
+    shortest_silence_seconds: float | None
+    """At its mean rate, shorter silences are not unlikely, so that they are not reported; null: none would be."""
+    begins_late_seconds: float
+    """Its log begins so much later than most, where its own rate makes no answer for that long unlikely; else 0."""
+    ends_early_seconds: float
+    """The same of its end."""
     not_compared: str | None
     """Why its load and the moves of its clients are not compared; null: they are."""
     clock: ServerClock | None

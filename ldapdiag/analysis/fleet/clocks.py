@@ -6,6 +6,8 @@
 
 A client's first and last use of a server count where they are clearly within the log. A log that began later has other
 edges and the same uses; a server that joined or was drained has uses that begin or end together.
+
+Of servers in two halves, whose clocks differ by the same, none shows which half is right: the one ahead is shifted.
 """
 
 from __future__ import annotations
@@ -64,6 +66,8 @@ class ClockShift:
     """Its time stamps have their time zone: else it may be in another one."""
     is_certain: bool
     """The log's beginning or end is shifted, too."""
+    is_half: bool = False
+    """Half of the servers are so, against the other half: which of them are right is not known."""
 
 
 class _Edge(NamedTuple):
@@ -76,22 +80,30 @@ class _Edge(NamedTuple):
 
 
 def clocks_of(workloads: Sequence[Workload], spans: Sequence[TimeRange]) -> tuple[ClockShift | None, ...]:
-    """Return the clock of each server whose clock differs; without three servers that have uses in common, none."""
+    """Return the clock of each server whose clock differs."""
     compared: list[list[tuple[_Edge, int]]] = [[] for _ in workloads]
     edges: dict[tuple[str, bool], list[_Edge]] = {}
     for server, (workload, span) in enumerate(zip(workloads, spans, strict=True)):
         for edge in _edges(server, workload, span):
             edges.setdefault((edge.client, edge.is_end), []).append(edge)
     for several in edges.values():
-        if len(several) > 2:  # the median of three is not that of the one that differs
+        if len(several) > 2 or len(workloads) == 2:  # the median of three is not that of the one that differs
             middle = int(median(edge.at for edge in several))
             for edge in several:
                 compared[edge.server].append((edge, middle))
     shifts = [_shift(each) for each in compared]
+    behind = _behind(shifts, [len(each) >= FEWEST for each in compared])
+    if behind:
+        lag = int(median(shifts[place] or 0 for place in behind))
+        compared = [[(edge, middle + lag) for edge, middle in each] for each in compared]
+        shifts = [None if shift is None or place in behind else shift - lag for place, shift in enumerate(shifts)]
     off = [_beyond_most(each) for each in compared if len(each) >= FEWEST]
-    begins, ends = (int(median(side)) if side else 0 for side in zip(*spans, strict=True)) if spans else (0, 0)
+    reference = [spans[place] for place in behind] or spans
+    begins, ends = (int(median(side)) for side in zip(*reference, strict=True)) if reference else (0, 0)
     return tuple(
-        _clock(each, shift, workload, (span.begin - begins, span.end - ends)) if shift and _agree(off, shift) else None
+        _clock(each, shift, workload, (span.begin - begins, span.end - ends), is_half=bool(behind))
+        if shift and (behind or _agree(off, shift))
+        else None
         for each, shift, workload, span in zip(compared, shifts, workloads, spans, strict=True)
     )
 
@@ -119,6 +131,20 @@ def _agree(off: Sequence[int], shift: int) -> bool:
     return agreeing >= max(2, len(off) / 2)
 
 
+def _behind(shifts: Sequence[int | None], with_uses: Sequence[bool]) -> tuple[int, ...]:
+    """Return the half of the servers whose clocks are behind those of the other half, all by the same; none: no half.
+
+    The median of all uses is between the halves.
+    """
+    found = sorted(shift for shift in shifts if shift)
+    behind = tuple(place for place, shift in enumerate(shifts) if shift and shift < 0)
+    if not found or len(found) < sum(with_uses) or 2 * len(behind) != len(found):
+        return ()
+    within = (found[-1] - found[0]) // AGREE
+    halves = found[: len(behind)], found[len(behind) :]
+    return behind if all(each[-1] - each[0] <= within for each in halves) else ()
+
+
 def _shift(compared: list[tuple[_Edge, int]]) -> int | None:
     """Return by how much the uses of a server come later than elsewhere; None: they do not show that they do."""
     differences = [edge.at - middle for edge, middle in compared]
@@ -135,7 +161,9 @@ def _shift(compared: list[tuple[_Edge, int]]) -> int | None:
     return shift
 
 
-def _clock(compared: list[tuple[_Edge, int]], shift: int, workload: Workload, moved: tuple[int, int]) -> ClockShift:
+def _clock(
+    compared: list[tuple[_Edge, int]], shift: int, workload: Workload, moved: tuple[int, int], *, is_half: bool
+) -> ClockShift:
     """Return the clock with the interval in which the median lies (three standard errors, by order statistics)."""
     ordered = sorted(edge.at - middle for edge, middle in compared)
     half = (3 * isqrt(len(ordered)) + 1) // 2 + 1
@@ -147,5 +175,6 @@ def _clock(compared: list[tuple[_Edge, int]], shift: int, workload: Workload, mo
         uses=len(compared),
         clients=len({edge.client for edge, _ in compared}),
         has_zone=any(workload.segment.zones),
+        is_half=is_half,
         is_certain=any(abs(edge - shift) < min(abs(edge), max(LEAST, abs(shift) // AGREE)) for edge in moved),
     )

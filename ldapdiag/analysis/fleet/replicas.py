@@ -14,6 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.fleet.clocks import ClockShift, TimeRange, clocks_of
+from ldapdiag.analysis.log.silences import is_unlikely, shortest_of
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.timeline import slot_of
 from ldapdiag.lazy_dataclass import dataclass
@@ -32,6 +33,8 @@ SAME_TIME = 0.5
 """Least share of the longest log that the logs of servers whose loads are compared must have in common."""
 REFERENCES = 10
 """Servers, the busiest, that show whether others go on while one is silent."""
+EDGE, EDGE_SHARE = 300 * SECOND, 20
+"""A log begins late or ends early if it does by so much, or by this part (1/20) of the time that all have in common."""
 GO_ON = 0.5
 """They go on if they answer in at least this part of the slots in which they do just before and after."""
 
@@ -51,6 +54,10 @@ class Replica:
     """Without load from the beginning to the end."""
     not_compared: str
     """Why its load and the moves of its clients are not compared with the others'; empty: they are."""
+    late: int
+    """Nanoseconds by which its log begins later than most, in which its rate makes no answer unlikely; else 0."""
+    early: int
+    """The same of its end."""
     connections: float
     """Connections opened each second."""
     operations: float
@@ -62,6 +69,12 @@ class Replica:
     def ahead(self) -> int:
         """Return the nanoseconds by which its times are shifted."""
         return shift_of(self.clock)
+
+    @property
+    def shortest_silence(self) -> float | None:
+        """Return the seconds below which no silence of it is unlikely; None: none is, of whatever length."""
+        axis = self.workload.time_axis
+        return shortest_of(self.workload.segment.timeline, axis) if axis else None
 
     @property
     def unindexed(self) -> float | None:
@@ -111,6 +124,7 @@ def fleet_of(workloads: Iterable[tuple[str, Workload]]) -> Fleet:
     usual = median(counts[place] for place in compared) if compared else 0
     few = [count < IDLE * usual for count in counts]
     busiest = sorted(judged, key=lambda place: -sum(logs[place].segment.operations))[:REFERENCES]
+    edges = _edges([(one, shift_of(clock)) for one, clock in zip(logs, clocks, strict=True)], spans, compared)
     references = _References([(logs[place], spans[place], shift_of(clocks[place])) for place in busiest])
     replicas = []
     for place, (name, workload) in enumerate(named):
@@ -123,6 +137,8 @@ def fleet_of(workloads: Iterable[tuple[str, Workload]]) -> Fleet:
             not_compared=""
             if idle[place] or place in compared
             else _reason(clocks[place], spans[place], common, few=few[place]),
+            late=edges[place].begin,
+            early=edges[place].end,
             connections=0,
             operations=0,
             etime=0,
@@ -209,6 +225,29 @@ def _share_of(spans: Sequence[TimeRange]) -> float:
         return 0.0
     common = min(span.end for span in spans) - max(span.begin for span in spans)
     return common / max(1, *(span.length for span in spans))
+
+
+def _edges(
+    logs: Sequence[tuple[Workload, int]], spans: Sequence[TimeRange], compared: frozenset[int]
+) -> list[TimeRange]:
+    """Return by how much each log begins later and ends earlier than at least half of the compared ones; 0: hardly."""
+    begins, ends = (sorted(spans[place][side] for place in compared) for side in (0, 1))
+    if not compared:
+        return [TimeRange(0, 0)] * len(logs)
+    begin, end = begins[(len(begins) - 1) // 2], ends[len(ends) // 2]
+    least = min(EDGE, (ends[0] - begins[-1]) // EDGE_SHARE)
+    found = []
+    for place, ((workload, ahead), span) in enumerate(zip(logs, spans, strict=True)):
+        late, early = (
+            until - since
+            if place in compared
+            and until - since >= least
+            and is_unlikely(workload.segment.timeline, since + ahead, until + ahead)
+            else 0
+            for since, until in ((begin, span.begin), (span.end, end))
+        )
+        found.append(TimeRange(late, early))
+    return found
 
 
 def _reason(clock: ClockShift | None, span: TimeRange, common: TimeRange | None, *, few: bool) -> str:

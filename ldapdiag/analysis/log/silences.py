@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from itertools import islice, pairwise
-from math import exp, isqrt
+from math import ceil, exp, isqrt, log
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
@@ -35,7 +35,7 @@ MOST = 10
 RECUR, OFTEN = 4, 0.3
 """Silences are usual where so many of similar length take such a share of the time: jobs by the clock, nights."""
 SIMILAR = 2
-LONGEST, FEWEST_GAPS = 3, 4
+LONGEST, FEWEST_GAPS, STEP = 3, 4, 4
 """The longest gaps are left out; of the next ones fewer do not show how gaps fall off."""
 SHOW, FURTHER = 100, 4
 """Gaps within an hour that show it; where there are fewer, those of so many hours are looked at."""
@@ -77,6 +77,26 @@ def silences_of(timeline: Timeline, axis: TimeAxis) -> tuple[Silence, ...]:
     )
 
 
+def shortest_of(timeline: Timeline, axis: TimeAxis) -> float | None:
+    """Return the seconds from which on a silence is unlikely at the mean rate of a log; None: too few answers for any.
+
+    Load in bursts needs longer ones.
+    """
+    slot = slot_of(timeline.step)
+    slots, answered = (axis.end - axis.begin) // SECOND // slot + 1, len(timeline.answered())
+    if answered < FEWEST:
+        return None
+    in_a_row = log(UNLIKELY * slot / DAY) / log((max(0, slots - answered) + 1) / (slots + 2))
+    return float(max(SHORTEST, ceil(in_a_row) * slot))
+
+
+def is_unlikely(timeline: Timeline, begin: int, end: int) -> bool:
+    """Return whether a time without an answer before or after a log (nanoseconds) is unlikely at the log's rate."""
+    slot = slot_of(timeline.step)
+    gap = (begin // SECOND // slot + 1, end // SECOND // slot)
+    return _is_unlikely(sorted({*timeline.answered(), gap[0] - 1, gap[1]}), gap, slot)
+
+
 def _length(gap: tuple[int, int]) -> int:
     begin, end = gap
     return end - begin
@@ -102,8 +122,16 @@ def _near(answered: Sequence[int], gap: tuple[int, int], half: int) -> Sequence[
 
 
 def _gaps(answered: Sequence[int]) -> list[int]:
-    """Return the lengths of the gaps, the shortest first, without the longest ones: they may all be silences."""
-    return sorted(later - earlier - 1 for earlier, later in pairwise(answered) if later - earlier > 1)[:-LONGEST]
+    """Return the lengths of the gaps, the shortest first, without the longest ones: they may all be silences.
+
+    Up to MOST are left out, if they are of similar length, and STEP times as long as the next one: gaps by chance have
+    no such step.
+    """
+    gaps = sorted(later - earlier - 1 for earlier, later in pairwise(answered) if later - earlier > 1)
+    steps = (
+        count for count in range(MOST, LONGEST, -1) if max(gaps[-1] / SIMILAR, STEP * gaps[-count - 1]) <= gaps[-count]
+    )
+    return gaps[: -next(steps, LONGEST)] if len(gaps) > MOST else gaps[:-LONGEST]
 
 
 def _expected(gaps: Sequence[int], length: int) -> float:

@@ -65,6 +65,9 @@ def _server(fleet: Comparison, one: Replica) -> Server:
         "time_share": round(share.etime, 6) if share else None,
         "idle": one.is_idle if share else None,
         "silences": [[moment(each.begin, MILLISECOND), moment(each.end, MILLISECOND)] for each in one.silences],
+        "shortest_silence_seconds": one.shortest_silence,
+        "begins_late_seconds": round(one.late / SECOND, 3),
+        "ends_early_seconds": round(one.early / SECOND, 3),
         "usual_per_second": [round(each.usual, 6) for each in one.silences],
         "not_compared": one.not_compared or None,
         "clock": None if one.clock is None else _clock(one.clock),
@@ -84,6 +87,7 @@ def _clock(one: ClockShift) -> ServerClock:
         "clients": one.clients,
         "has_zone": one.has_zone,
         "shifted": one.is_certain,
+        "half": one.is_half,
     }
 
 

@@ -30,6 +30,8 @@ ROWS = 12
 LONGEST_NAME = 24
 BAR = 10
 """Columns."""
+NOTICED = 300
+"""Seconds of a silence: where longer ones would not be noticed, that is stated."""
 LINES = 5
 """Lines of each kind of difference."""
 
@@ -159,9 +161,18 @@ def _wait(search: Plain) -> str:
 
 def time_sentences(fleet: Plain) -> Iterator[str]:
     """Yield whose clocks differ, which logs are of another time, and which have no record."""
+    half = [server for server in fleet["servers"] if server["clock"] and server["clock"]["half"]]
+    if half:
+        shifts = sorted(server["clock"]["ahead_seconds"] for server in half)
+        names = _few([server["name"] for server in half])
+        yield (
+            f"clocks (or time zones of logs, --zone): {names} {'is' if len(half) == 1 else 'are'} "
+            f"{duration(shifts[len(shifts) // 2])} ahead of as many others; which are right is not known"
+            f"{', and the former are shifted here' if all(server['clock']['shifted'] for server in half) else ''}"
+        )
     for server in fleet["servers"]:
         clock = server["clock"]
-        if clock and clock["shifted"]:
+        if clock and clock["shifted"] and not clock["half"]:
             what = "its clock" if clock["has_zone"] else "its clock, or the time zone of its log (--zone),"
             ahead = duration(abs(clock["ahead_seconds"]))
             yield (
@@ -172,8 +183,26 @@ def time_sentences(fleet: Plain) -> Iterator[str]:
             )
         if server["not_compared"]:
             yield f"{server['name']}: load and moves of clients not compared: {server['not_compared']}"
+    yield from _edge_sentence(fleet)
     if names := fleet["servers_without_records"]:
         yield f"without a record in the log: {_few(names)}"
+
+
+def _edge_sentence(fleet: Plain) -> Iterator[str]:
+    """Yield whose logs begin late or end early, with the time that all have in common."""
+    most = "most" if len(fleet["servers"]) > 2 else "the other"
+    found = [
+        f"{server['name']} {does} {duration(server[key])} {than} {most}"
+        for key, does, than in (("begins_late_seconds", "begins", "after"), ("ends_early_seconds", "ends", "before"))
+        for server in sorted(fleet["servers"], key=lambda one: -one[key])
+        if server[key]
+    ]
+    if found:
+        (day, begin), (last_day, end) = day_and_time_of(fleet["compared_from"]), day_and_time_of(fleet["compared_to"])
+        until = end if day == last_day else f"{last_day} {end}"
+        yield (
+            f"compared from {day} {begin} to {until} UTC: the log of {_few(found)} (no load, or that part is missing)"
+        )
 
 
 def balance_sentences(servers: Sequence[Plain], fleet: Plain) -> Iterator[str]:
@@ -217,6 +246,14 @@ def silence_sentences(fleet: Plain) -> Iterator[str]:
                 f"{per_second(round(usual * DAY), DAY * SECOND)}, while others go on: it had no load, or that part of "
                 "its log is missing"
             )
+    unseen = [
+        f"{server['name']} ({'any' if least is None else f'under {duration(least)}'})"
+        for server in fleet["servers"]
+        for least in [server["shortest_silence_seconds"]]
+        if not server["idle"] and not server["not_compared"] and (least is None or least > NOTICED)
+    ]
+    if unseen:
+        yield f"not noticed, for too few answers: silences of {_few(unseen)}"
 
 
 def client_sentences(fleet: Plain, clients: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from ldapdiag.evidence.access_log import CountedLog, LogStream
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.batches import groups
@@ -23,6 +24,7 @@ from ldapdiag.sources.logs.scanners import Scanners
 from ldapdiag.sources.logs.scanning import ChunkError, explained
 from ldapdiag.sources.logs.stream_counts import ReferenceCounts, StreamCounts, counts_by
 from ldapdiag.sources.logs.streams import Stream, streams_of
+from ldapdiag.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.log_files import NotALog
     from ldapdiag.sources.logs.scanning import Scanning
 
-
+LATER, MOST_LATER = 60, 2 * 86400
+"""Seconds by which records are later than their file; the time of a file that is years away was set by a program."""
 ADVICE = {
     Scanner.PYTHON: "name fewer files, or read them where there is more memory",
     Scanner.NATIVE: "--scanner python reads without the compiled scanner, more slowly",
@@ -104,7 +107,7 @@ class ScannedStream:
             scanner=self.scanner,
             server_processes=segment.server_processes,
             peak=segment.peak,
-            notes=tuple(self.notes),
+            notes=(*self.notes, *(() if goes_on else self._later_than_its_file(segment))),
             unreliable=tuple(self._unreliable(segment)),
             copies=tuple(
                 PassedOver(target=duplicate.file.path, reason=duplicate.reason) for duplicate in stream.duplicates
@@ -112,6 +115,22 @@ class ScannedStream:
             is_half_read=bool(self.gaps or self.truncated),
         )
         return CountedLog(described, segment)
+
+    def _later_than_its_file(self, segment: Segment) -> Iterator[str]:
+        """Yield by how much records are later than the last change of their file: a wrong clock or time zone.
+
+        Earlier ones show nothing: a file that was copied, or a quiet server.
+        """
+        file = self.stream.files[-1].input
+        with suppress(OSError):  # reported when the file was read
+            is_of_a_file = self.is_read_here and file.file_range is not None and file.file_range.length is None
+            changed = file.with_status().changed if is_of_a_file else file.changed  # it may have grown meanwhile
+            later = (segment.last_time or 0) / SECOND - changed.timestamp() if changed else 0.0
+            if LATER <= later <= MOST_LATER:
+                yield (
+                    f"{self.stream.name}: its last record is {duration(later)} later than its file: the clock "
+                    "of the server is likely so much ahead, or more, or the log is in another time zone (--zone)"
+                )
 
     def _unreliable(self, segment: Segment) -> Iterator[str]:
         """Yield why counts by connection are wrong: several servers have written the stream."""

@@ -90,9 +90,26 @@ def test_jobs_that_walk_from_server_to_server_show_no_clock() -> None:
     assert [one.clock for one in fleet(**walking).replicas] == [None] * 5
 
 
-def test_two_servers_do_not_show_which_clock_is_wrong() -> None:
-    two = fleet(a=uses("a"), b=[(second + HOUR, client) for second, client in uses("b")])
-    assert [one.clock for one in two.replicas] == [None, None]
+@pytest.mark.parametrize("names", ["ab", "abcd", "abcdef"])
+def test_half_of_the_servers_show_that_clocks_differ_not_which_is_wrong(names: str) -> None:
+    late = names[len(names) // 2 :]
+    shifted = {name: [(second + HOUR * (name in late), client) for second, client in uses(name)] for name in names}
+    compared = fleet(**shifted)
+    clocks = {one.name: one.clock for one in compared.replicas if one.clock}
+    assert "".join(clocks) == late
+    assert all(one.is_half and one.is_certain for one in clocks.values())
+    assert all(abs(one.ahead - HOUR * SECOND) <= one.uncertainty <= 300 * SECOND for one in clocks.values())
+    assert compared.common is not None
+    assert compared.common.length > 0.9 * (END - BEGIN) * SECOND
+
+
+@pytest.mark.parametrize(("begin", "end"), [(HOUR, 0), (0, -HOUR), (0, -60), (0, 0)])
+def test_a_log_that_begins_late_or_ends_early_is_named_with_the_time(begin: int, end: int) -> None:
+    compared, last = with_others(uses("last", begin=BEGIN + begin, end=END + end))
+    assert (last.late > 0, last.early > 0) == (begin >= HOUR, end <= -HOUR)
+    assert last.late == pytest.approx(begin * SECOND, abs=60 * SECOND)
+    assert last.early == pytest.approx(-min(end, 0) // HOUR * HOUR * SECOND, abs=60 * SECOND)
+    assert [(one.late, one.early) for one in compared.replicas[:3]] == [(0, 0)] * 3
 
 
 def test_a_server_of_another_time_without_common_clients_is_left_out_with_the_reason() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import examples
+from ldapdiag.analysis.log.silences import shortest_of
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ldapdiag.analysis.log.silences import Silence
+    from ldapdiag.evidence.log.segment import Segment
 
 SECOND = 10**9
 START = 1_795_132_800
@@ -26,12 +28,16 @@ PAUSE = range(2 * HOUR + 100, 2 * HOUR + 280)
 
 
 def silences(times: Iterable[float]) -> tuple[Silence, ...]:
+    return Workload(scanned(times)).silences
+
+
+def scanned(times: Iterable[float]) -> Segment:
     scan = Scan()
     for op, time in enumerate(times):
         now = START * SECOND + int(time * SECOND)
         scan.search(1, op, now, b"dc=x", 2, b"(uid=a)")
         scan.result(1, OperationResult(op, now, SEARCH, 0, 1000))
-    return Workload(scan.finish()).silences
+    return scan.finish()
 
 
 def drawn(rate: float, begin: float, end: float) -> list[float]:
@@ -95,6 +101,27 @@ def test_bursts_with_pauses_by_chance_have_none_but_one_far_beyond_them(mean: in
         assert silences(times) == (), seed
     (found,) = silences(without(times, range(2 * HOUR, 2 * HOUR + 60 * mean)))
     assert found.length // SECOND >= 60 * mean
+
+
+@pytest.mark.parametrize("rate", [0.5, 2])
+def test_several_within_an_hour_do_not_hide_each_other(rate: float) -> None:
+    pauses = [range(2 * HOUR + 450 * place, 2 * HOUR + 450 * place + 180 + 10 * place) for place in range(8)]
+    assert len(silences(without(drawn(rate, 0, 6 * HOUR), *pauses))) == 8
+
+
+@pytest.mark.parametrize(("rate", "least"), [(0.02, 1000), (1, 20)])
+def test_the_shortest_silence_that_is_noticed_follows_the_rate(rate: float, least: int) -> None:
+    """One that is half as long is not found, one that is three times as long is."""
+    times = drawn(rate, 0, 8 * HOUR)
+    segment = scanned(times)
+    axis = Workload(segment).time_axis
+    assert axis is not None
+    shortest = shortest_of(segment.timeline, axis) or 0
+    assert least <= shortest <= 2 * least
+    begin = 3 * HOUR
+    for length in (shortest / 2, 3 * shortest):
+        found = silences(without(times, range(begin, begin + int(length))))
+        assert bool(found) == (length > shortest)
 
 
 def test_a_quiet_night_does_not_hide_a_pause_by_day() -> None:

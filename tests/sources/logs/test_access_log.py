@@ -219,3 +219,14 @@ def test_a_torn_last_line_is_a_record_of_its_own(tmp_path: Path) -> None:
     assert got["lines"] == 20 * log_lines.LINES_OF_CONNECTION + 1
     assert got["misread"] == 1
     assert got["opened"] == 20
+
+
+@pytest.mark.parametrize(("later", "is_named"), [(3600, True), (30, False), (-3600, False), (30 * 86400, False)])
+def test_records_later_than_their_file_show_a_wrong_clock(tmp_path: Path, later: int, *, is_named: bool) -> None:
+    """A file that is later was copied, or its server was quiet; one of another month got its time from a program."""
+    path = tmp_path / "access"
+    path.write_bytes(TEXT)
+    changed = EXPECTED["last_time"] / 10**9 - later
+    os.utime(path, (changed, changed))
+    (stream,) = read([str(path)]).streams
+    assert [note.endswith("time zone (--zone)") for note in stream.counted().stream.notes] == [True] * is_named
