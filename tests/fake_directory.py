@@ -66,6 +66,8 @@ class FakeDirectory:
         self.bind = bind
         self.talk: Callable[[socket.socket], object] | None = None
         """Talks to a client instead of LDAP."""
+        self.operations: set[int] = set()
+        """Tags of all requests."""
         self.searches: list[tuple[str, list[str]]] = []
         self.asked, self.unbound, self.over = threading.Event(), threading.Event(), threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -102,6 +104,7 @@ class FakeDirectory:
         while data := client.recv(1 << 16):  # requests here are small, and come one by one
             (_, number), (tag, content), *_ = parts(parts(data)[0][1])
             identifier = element(2, number)
+            self.operations.add(tag)
             if tag == UNBIND:
                 self.unbound.set()
                 return

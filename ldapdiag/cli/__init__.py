@@ -35,8 +35,8 @@ def run() -> None:
 def _run() -> None:
     import signal  # noqa: PLC0415  what is imported before `run` ends in a traceback at Ctrl-C
 
-    from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED  # noqa: PLC0415
-    from ldapdiag.cli.postponed_modules import postponed  # noqa: PLC0415
+    from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED  # noqa: PLC0415  as signal
+    from ldapdiag.cli.postponed_modules import postponed  # noqa: PLC0415  as signal
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup, which ignores it
         signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))

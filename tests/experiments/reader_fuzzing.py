@@ -127,7 +127,7 @@ def ways_read(name: str, content: bytes) -> Iterator[tuple[object, ...]]:
 
 def run(step: str, *, small: bool) -> dict[str, str]:
     """Read mutated inputs."""
-    random = Random(step)  # noqa: S311  reproducible
+    random = Random(step)  # noqa: S311  no secret depends on it
     corpus, found = NOTES / "corpus", NOTES / "found"
     for folder in (corpus, found):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """ServerAddress: how commands reach one server, and bind to it.
 
 The address is the one at which its evidence was read, else that of its host, if a table of the host shows its ports.
-A command has it only where the operator named it, as for all that was read live. A capture may come from anybody, and a
+A command has it only where the operator named it, as for all that was read live. Anyone may have made a capture, and a
 guessed address is another server's: there a variable of the shell stands for it, and a comment has what was read.
 
 The names of services and processes in a remedy are those of the only server of a host. For one of several servers they
@@ -108,7 +108,7 @@ class ServerAddress:
     def local_uri(self) -> str:
         """Return the URL of its local socket; empty: unknown.
 
-        A command may have it from a capture: there it binds as the user of the socket (EXTERNAL), who tells no secret.
+        A command may have it from a capture: there EXTERNAL reveals no secret.
         """
         if self.session is not None and self.session.is_local:
             return self.session.url
@@ -137,11 +137,11 @@ class ServerAddress:
     def adapt(self, remedy: Remedy) -> Remedy:
         """Return a remedy for this server alone: its service and process, and what its variables stand for."""
         remedy = self._own(remedy)
-        text = self.told(remedy.text) if remedy.kind is RemedyKind.SHELL else remedy.text
-        undo, verify, brief = map(self.told, (remedy.undo, remedy.verify, remedy.brief))
+        text = self.stated(remedy.text) if remedy.kind is RemedyKind.SHELL else remedy.text
+        undo, verify, brief = map(self.stated, (remedy.undo, remedy.verify, remedy.brief))
         return replace(remedy, text=text, undo=undo, verify=verify, brief=brief)
 
-    def told(self, commands: str) -> str:
+    def stated(self, commands: str) -> str:
         """Return commands preceded by what their variables stand for, and by a test of each.
 
         What follows may discard the messages of its tools.

@@ -102,7 +102,7 @@ def test_a_hostile_account_is_one_word(dn: str, of: str) -> None:
 
 
 def test_what_is_missing_comes_first_and_stops_the_rest(tmp_path) -> None:
-    commands = UNKNOWN.told(f"{as_manager('ldapsearch', UNKNOWN)} 2>/dev/null\ntouch done")
+    commands = UNKNOWN.stated(f"{as_manager('ldapsearch', UNKNOWN)} 2>/dev/null\ntouch done")
     ran = subprocess.run(["/bin/sh", "-c", commands], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode
     assert "LDAP_URI: export the URL of the server first" in ran.stderr
@@ -117,7 +117,7 @@ def test_what_is_missing_comes_first_and_stops_the_rest(tmp_path) -> None:
 def test_an_address_that_the_operator_did_not_name_is_a_comment(session: LdapSession | None, mark: str) -> None:
     """But for a local socket where root binds without a password."""
     server = address_of(session=session, is_named=False, mark=mark)
-    commands = server.told(as_manager("ldapsearch", server))
+    commands = server.stated(as_manager("ldapsearch", server))
     if session is not None and session.is_local:
         assert "LDAP_URI" not in commands
         return

@@ -84,7 +84,7 @@ MAX_MARKER_BYTES = 1024
 MAX_ITEMS = 4000
 """Sections and gaps of one host; the others are counted in one gap."""
 MAX_COMMAND_SECONDS = 60
-"""Time limit of one command on the host; one that hangs may run that long after the session has ended."""
+"""Time limit of one command on the host; as root by sudo, one that hangs may run that long after the session."""
 SNAPSHOT = b"snapshot\n"
 CONFIGURATION = b"configuration\n"
 

@@ -10,6 +10,7 @@ from itertools import chain, islice, repeat
 
 import pytest
 
+import fake_directory
 from fake_directory import FakeDirectory, element, entry, octets, result
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.monitor import Monitor
@@ -68,6 +69,11 @@ class TestAnswers:
         assert (monitor.current_connections, len(monitor.connections)) == (3, 2)
         assert (answers.peer, monitor.identity.family) == ("127.0.0.1", Family.DS389)
         assert directory.unbound.wait(5)
+
+    def test_a_server_is_bound_to_and_searched_and_nothing_else(self):
+        with FakeDirectory(says) as directory:
+            asked(directory.url, dn="cn=x", password="secret")  # noqa: S106  of nobody
+        assert directory.operations == {fake_directory.BIND, fake_directory.SEARCH, fake_directory.UNBIND}
 
     def test_each_is_asked_once_and_the_connections_after_the_counters(self):
         with FakeDirectory(says) as directory:

@@ -182,6 +182,19 @@ class TestFailures:
         for pid in pids.read_text().split():
             wait_for(lambda pid=pid: gone(pid), f"{pid} is still there")
 
+    @ON_LINUX
+    def test_on_a_host_nothing_runs_on_after_the_time_limit(self, tmp_path) -> None:
+        """No signal of ours reaches it there, as it is in another session; and it has no timeout(1)."""
+        pids = tmp_path / "pids"
+        for name, text in {"timeout": "exit 1", "ss": f"echo $$ >>{pids}; exec sleep 300"}.items():
+            (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tmp_path / name).chmod(0o755)
+        sshd = f"exec 3<&0; PATH={tmp_path}:$PATH setsid sh <&3 & wait"
+        with session(["sh", "-c", sshd], timeout_seconds=3) as remote:
+            list(remote.collect())
+        for pid in pids.read_text().split():
+            wait_for(lambda pid=pid: gone(pid), f"{pid} is still there")
+
     def test_ctrl_c_ends_it_at_once(self) -> None:
         stop = threading.Event()
         with session(["sleep", "300"], stop=stop) as silent:

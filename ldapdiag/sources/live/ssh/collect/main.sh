@@ -17,6 +17,19 @@ wait_for_orders() {
     done
 }
 
+# Ends what still runs once the session is over: ssh tells the host's programs nothing. The group is that of the session
+# (sshd and ldapdiag start one), so that no other program is in it; where $$ leads none, nothing happens.
+end_with_session() {
+    { test -n "$PPID" && kill -0 "$PPID"; } 2>/dev/null || return 0
+    (
+        trap '' HUP PIPE TERM
+        while kill -0 "$PPID" && kill -0 $$; do sleep 2; done
+        kill -TERM -$$
+        sleep 1
+        kill -KILL -$$
+    ) </dev/null >/dev/null 2>&1 &
+}
+
 main() {
     printf '%s\n' "ldapdiag-collection 1 $NONCE"
     SYSTEM=`uname -s 2>/dev/null`
@@ -32,6 +45,7 @@ main() {
     test -z "$NAMESPACES_GAP" || gap . "$NAMESPACES_GAP" "$NAMESPACES_HOW"
     next_snapshot=1
     if test "$INTERACTIVE" = 1; then
+        end_with_session
         wait_for_orders
     else
         snapshot 1
