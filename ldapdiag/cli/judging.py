@@ -112,19 +112,23 @@ def report_of(diagnosis: Diagnosis) -> Callable[[], Mapping[str, Any]]:
 
 
 def collected_again(
-    evidence: list[str], asked: Judging, stop: Event, collecting: Mapping[str, Any], nothing: str
-) -> Mapping[str, Any]:
-    """Diagnose once, for what does so by a timer, and return the report. Raises UsageError without evidence.
+    evidence: list[str],
+    asked: Judging,
+    stop: Event,
+    collecting: Mapping[str, Any],
+    nothing: str,
+    earlier: History | None = None,
+) -> Diagnosis:
+    """Diagnose once, for what does so several times. Raises UsageError without evidence.
 
     `nothing`: what to say then.
     """
     from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
 
     try:
-        diagnosis = run_diagnosis(evidence, asked, installed_checks, stop, collecting=collecting)
+        return run_diagnosis(evidence, asked, installed_checks, stop, collecting=collecting, earlier=earlier)
     except typer.Exit as error:
         raise UsageError(nothing) from error
-    return report_of(diagnosis)()
 
 
 def deliver_report(

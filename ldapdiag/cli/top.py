@@ -19,9 +19,9 @@ import typer
 from ldapdiag.cli.collecting import Binding, Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output, write_files
-from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption
+from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption, Recording, earlier_runs, record_run
 from ldapdiag.cli.exporter import EveryOption
-from ldapdiag.cli.judging import collected_again
+from ldapdiag.cli.judging import collected_again, exit_code, report_of
 from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.option_groups import command
@@ -33,6 +33,7 @@ from ldapdiag.wording import shown_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.live_view.model import Model
     from ldapdiag.live_view.server import ServerModel
     from ldapdiag.live_view.source import TimedSource
@@ -55,6 +56,14 @@ IntervalOption = Annotated[
         rich_help_panel=Panel.COLLECTING,
     ),
 ]
+ReplayOption = Annotated[
+    bool,
+    typer.Option(
+        "--replay",
+        help="Show what was recorded: captures, or a history of --record.",
+        rich_help_panel=Panel.HISTORY,
+    ),
+]
 
 
 @command
@@ -64,6 +73,8 @@ def top(
     interval: IntervalOption = 2,
     every: EveryOption = 60,
     ldap_port: LdapPortOption = None,
+    replay: ReplayOption = False,
+    recording: Recording,
     collecting: Collecting,
 ) -> None:
     """Watch directory servers live on the terminal.
@@ -75,6 +86,10 @@ def top(
 
     What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
 
+    Recorded:
+        --record FILE adds each diagnosis to a history, as diagnose does. --replay FILE... shows captures of collect, or
+        a history, moment by moment, each for --interval seconds; the keys left, right and p step and stop.
+
     Exit code:
         0  ended by q, SIGTERM or Ctrl-C
         2  no terminal, no live target, or textual is not installed
@@ -84,8 +99,23 @@ def top(
             ldapdiag top
         The server, and a host of its clients for what is dead there:
             ldapdiag top ldaps://ds1 ssh://ds1 ssh://app1 -D "cn=Directory Manager" -W
+        Look at an incident afterwards:
+            ldapdiag top --replay incident-*.tar.gz
     """
     _require_terminal()
+    from ldapdiag.live_view.view import View  # noqa: PLC0415  import late: --help must be quick
+
+    stop, view = Event(), View(interval=interval)
+    if replay:
+        if recording.record:
+            raise UsageError("--record excludes --replay: a replay collects nothing")
+        from ldapdiag.cli.replaying import recorded_moments  # noqa: PLC0415  import late
+        from ldapdiag.live_view.replay import Replay  # noqa: PLC0415
+
+        asked = Judging(Output(), Detail(), Gate(), collecting, quiet=True)
+        moments = recorded_moments(evidence or [], asked, stop, Notices(quiet=False))
+        _run(Replay(moments, lambda: view.interval), view, stop, ())
+        return
     from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late: --help must be quick
 
     targets, paths = split_targets(evidence or [])
@@ -94,14 +124,12 @@ def top(
             f"{paths[0]}: top watches live targets (ldap://HOST, ssh://HOST, local:); diagnose reads files"
         )
     options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
-    from ldapdiag.live_view.view import View  # noqa: PLC0415  import late
-
-    stop, view = Event(), View(interval=interval)
     watches = list(_watches(targets, options, stop))
     # The password is asked for once, here: a diagnosis takes the bind as it is.
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
-    diagnose = partial(_diagnose, evidence or [], asked, options, stop)
-    model = _model(watches, view, diagnose, every)
+    diagnoses = _Diagnoses(evidence or [], asked, options, stop, recording)
+    model = _model(watches, view, diagnoses.next, every)
+    diagnoses.say = model.add_event
     _run(model, view, stop, watches)
 
 
@@ -159,21 +187,50 @@ def _model(watches: Sequence[Watch], view: View, diagnose: Callable[[], Mapping[
     return Model([server(one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
 
 
-def _diagnose(evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event) -> Mapping[str, Any]:
-    """Collect and judge once. Raises LdapdiagError."""
-    collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
-    try:
-        return collected_again(evidence, asked, stop, collecting, "no target answered")
-    finally:
-        gc.collect()  # the program postpones it, for runs of seconds: here 0.3 MB of each diagnosis would stay
+class _Diagnoses:
+    """Collects and judges again and again, and records that."""
+
+    def __init__(
+        self, evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event, recording: Recording
+    ) -> None:
+        """Raise LdapdiagError for a file in which nothing can be recorded."""
+        self.say: Callable[[str], None] = print
+        self._collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
+        self._evidence, self._asked, self._stop, self._recording = evidence, asked, stop, recording
+        self._earlier = earlier_runs(recording.record, [])
+
+    def next(self) -> Mapping[str, Any]:
+        """Collect and judge once. Raises LdapdiagError."""
+        asked, stop = self._asked, self._stop
+        try:
+            said = "no target answered"
+            diagnosis = collected_again(self._evidence, asked, stop, self._collecting, said, self._earlier)
+            if self._recording.record is not None and not stop.is_set():
+                self._record(self._recording.record, diagnosis)
+            return report_of(diagnosis)()
+        finally:
+            gc.collect()  # the program postpones it, for runs of seconds: here 0.3 MB of each diagnosis would stay
+
+    def _record(self, file: Path, diagnosis: Diagnosis) -> None:
+        code = exit_code(diagnosis, self._asked.gate)
+        try:
+            run = record_run(file, diagnosis, code, self._recording, interrupted=False)
+        except LdapdiagError as error:
+            self.say(str(error))
+        else:
+            if self._earlier is not None:
+                self._earlier = replace(self._earlier, runs=(*self._earlier.runs, run))
+            else:
+                self._earlier = earlier_runs(file, [])
 
 
 def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> None:
     """Show the screen until the operator leaves it, and end what was begun."""
     from ldapdiag.live_view.terminal import LiveApp  # noqa: PLC0415  import late: an extra
 
-    sources: list[TimedSource[Any]] = [model.diagnosis]
-    sources += [one for server in model.servers for one in (server.counters, server.listing, server.forecast)]
+    sources: list[TimedSource[Any]] = [] if model.is_replay else [model.diagnosis]
+    for server in model.servers if sources else ():
+        sources += server.counters, server.listing, server.forecast
     app = LiveApp(model, view, partial(_write, model))
     threads = [source.start(stop) for source in sources]
 
@@ -203,7 +260,12 @@ def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> Non
 def _write(model: Model) -> str:
     """Write the last diagnosis as a page, and return what was done."""
     if (report := model.report) is None:
-        return "nothing to write: no diagnosis has ended yet"
+        return (
+            "nothing to write: this moment has no diagnosis"
+            if model.is_replay
+            else "nothing to write: no diagnosis has ended yet"
+        )
+    report = {**report, "series": [*report["series"], *(row for server in model.servers for row in server.minutes())]}
     from ldapdiag.report.html.page import render  # noqa: PLC0415  import late, with jinja2
 
     path = Path(f"ldapdiag-top-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.html")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import lru_cache
 from io import StringIO
 from textwrap import wrap
@@ -21,6 +20,7 @@ from ldapdiag.wording import counted, duration, shown_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from ldapdiag.evidence.monitor import MonitoredConnection
     from ldapdiag.live_view.judged import BothEnds
@@ -46,10 +46,10 @@ def help_text(width: int) -> list[Text]:
     return _wrapped([*lines, "", *NOTES], width)
 
 
-def diagnosis_text(report: Mapping[str, Any] | None, error: str, width: int) -> list[Text]:
+def diagnosis_text(report: Mapping[str, Any] | None, error: str, otherwise: str, width: int) -> list[Text]:
     """Return the report of the last diagnosis, as `ldapdiag diagnose` prints it."""
     if report is None:
-        return _wrapped([neutral(error) or "The first diagnosis is under way."], width)
+        return _wrapped([neutral(error) or otherwise], width)
     failed = [f"A later diagnosis failed: {neutral(error)}", ""] if error else []
     return _wrapped([f"taken at {shown_time(report['taken_at'])}", *failed, *_printed(_Same(report), width)], width)
 
@@ -87,7 +87,7 @@ def text_of_one(server: ServerModel, view: View, width: int) -> list[Text]:
         lines += [_both_ends(row.ends), *_findings(server, view.chosen)]
     lines += ["", "accounts" if is_client else "clients", *(f"  {neutral(one)}" for one in row.others)]
     found = [one for one in server.listed or () if _name(one, is_client=is_client) == view.chosen]
-    lines += ["", *_connections(found, is_client=is_client)]
+    lines += ["", *_connections(found, server.now(), is_client=is_client)]
     return _wrapped(lines, width)
 
 
@@ -111,11 +111,10 @@ def _findings(server: ServerModel, client: str) -> list[str]:
     return [f"finding: {neutral(title)}" for one, title in found.items() if client in one.split("|")]
 
 
-def _connections(found: list[MonitoredConnection], *, is_client: bool) -> list[str]:
+def _connections(found: list[MonitoredConnection], now: datetime, *, is_client: bool) -> list[str]:
     """Return a line for each connection: quiet for the longest first, or else open for the longest."""
     if not found:
         return ["No connection of it is in the last list."]
-    now = datetime.now(UTC)
     is_known = any(one.active for one in found)
     found.sort(key=lambda one: (one.active if is_known else one.opened) or now)
     lines = [f"{counted(len(found), 'connection')}, {'quiet' if is_known else 'open'} for the longest first"]

@@ -12,9 +12,10 @@ from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.live_view.judged import judged
 from ldapdiag.live_view.rates import CountSeries, NumberSeries
 from ldapdiag.live_view.source import TimedSource
+from ldapdiag.report.series import of_readings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from ldapdiag.evidence.monitor import MonitoredConnection
@@ -51,6 +52,11 @@ class LiveRow:
         return self.ends.wrong if self.ends else 0
 
 
+def utc_now() -> datetime:
+    """Return the time of a live view."""
+    return datetime.now(UTC)
+
+
 class ServerModel:
     """What is known of one server. Read and updated by the thread of the screen alone."""
 
@@ -60,6 +66,7 @@ class ServerModel:
         counters: TimedSource[Look],
         listing: TimedSource[Look],
         endpoint: Callable[[], tuple[str, int] | None],
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.label = label
         self.counters = counters
@@ -71,6 +78,7 @@ class ServerModel:
         self.connections, self.operations = NumberSeries(), NumberSeries()
         self.by_client, self.by_account = CountSeries(), CountSeries()
         self.readings: list[Reading] = []
+        self.now = now
         self._endpoint = endpoint
         self._seen: dict[str, float] = {}
         self._report: object = None
@@ -105,12 +113,19 @@ class ServerModel:
                 events += take(state.value, state.at)
         if report is not None and report is not self._report:
             self._report = report
-            self.version += 1
-            before, self.judged = self.judged, judged(report, self._endpoint())
-            if before is not None:
-                new = self.judged.findings.keys() - before.findings.keys()
-                events += [f"new finding: {self.judged.findings[one]}" for one in self.judged.findings if one in new]
+            events += self.take_diagnosis(judged(report, self._endpoint()))
         return events
+
+    def take_diagnosis(self, found: LastDiagnosis | None) -> list[str]:
+        """Take a later diagnosis, and return its new findings as events; None: there is none of this time."""
+        self.version += 1
+        before, self.judged = self.judged, found
+        known = before.findings.keys() if before else ()
+        return (
+            [f"new finding: {title}" for one, title in found.findings.items() if one not in known]
+            if found and before
+            else []
+        )
 
     def foresee(self) -> LimitForecast | None:
         """Return when the descriptors run out: asked in a thread of its own, as it takes a while."""
@@ -134,6 +149,10 @@ class ServerModel:
         return _ordered(
             self._row(name, counts, self.by_account, self._clients, None) for name in self.by_account.names()
         )
+
+    def minutes(self) -> Iterator[dict[str, Any]]:
+        """Yield the connections since the view began, as rows of the series of a report."""
+        return of_readings(self.label, self.readings)
 
     def operations_per_second(self) -> float | None:
         """Return the operations of the last seconds, without those of the view itself."""
@@ -163,7 +182,7 @@ class ServerModel:
         monitor = look.monitor
         if monitor.current_connections is not None:
             self.connections.add(at, monitor.current_connections)
-            self.readings.append(Reading(datetime.now(UTC), monitor.current_connections, SOURCE))
+            self.readings.append(Reading(self.now(), monitor.current_connections, SOURCE))
             if len(self.readings) > 2 * MOST_READINGS:
                 self.readings = self.readings[::2]
         if monitor.operations is not None:
