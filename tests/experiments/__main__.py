@@ -27,6 +27,7 @@ from experiments import (
     needed_indexes,
     nights,
     side_by_side,
+    top,
 )
 from experiments.notebook import AS_EXPECTED, go_on
 
@@ -51,6 +52,7 @@ EXPERIMENTS = {
         mutants.EXPERIMENT,
         nights.EXPERIMENT,
         side_by_side.EXPERIMENT,
+        top.EXPERIMENT,
     )
 }
 

@@ -14,23 +14,11 @@ import pytest
 from lab import boxes
 from lab.applications import OPEN
 from lab.host import wait_for
-from lab.multiplexer import Multiplexer
+from lab.multiplexer import Multiplexer, number, row
 
 RATE = 2
 """Connections a second that the leak opens."""
 BOX_SECONDS = 2
-
-
-def number(text: str, before: str) -> int:
-    """Return the number that follows a word on the screen; -1 without one."""
-    found = re.search(rf"{before} ([\d,]+)", text)
-    return int(found[1].replace(",", "")) if found else -1
-
-
-def row(text: str, client: str) -> list[str]:
-    """Return the cells of a client's row."""
-    found = next((line for line in text.splitlines() if client in line and "ldap://" not in line), "")
-    return found.replace("^", " ").split()
 
 
 def ours(server, desk) -> set:
