@@ -145,7 +145,8 @@ def _bar(label: str, share: float, left: str, width: int, *, is_old: bool) -> Te
 
 def _verdict(server: ServerModel, model: Model) -> Text:
     if server.judged is None:
-        return Text(f"diagnosis: {neutral(model.diagnosis.state.error) or model.before}")
+        none = "none since the restart" if server.has_restarted else model.before
+        return Text(f"diagnosis: {neutral(model.diagnosis.state.error) or none}")
     is_bad = server.judged.headline.startswith(("CRITICAL", "HIGH", "CRASHED"))
     style = OLD if model.diagnosis.is_old else WRONG if is_bad else ""
     return Text(neutral(server.judged.headline), style)

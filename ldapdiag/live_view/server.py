@@ -11,7 +11,7 @@ from ldapdiag.analysis.load.readings import Reading
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.live_view.judged import judged
 from ldapdiag.live_view.rates import CountSeries, NumberSeries
-from ldapdiag.live_view.source import TimedSource
+from ldapdiag.live_view.source import State, TimedSource
 from ldapdiag.report.series import of_readings
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ class ServerModel:
         self._errors: dict[str, str] = {}
         self._begun: tuple[datetime | None, int | None] = (None, None)
         self.started_at: datetime | None = None
+        self.has_restarted = False
+        """Since the view began."""
         self.version = 0
         """Of the rows: it grows with each list and each diagnosis."""
 
@@ -217,6 +219,12 @@ class ServerModel:
         self.connections, self.operations = NumberSeries(), NumberSeries()
         self.by_client, self.by_account = CountSeries(), CountSeries()
         self.readings.clear()
+        # What was read before it is of connections that are gone.
+        self.judged, self.has_restarted = None, True
+        self.version += 1
+        if self.listing.state.at < self.counters.state.at:
+            self.listing.state = State(doublings=self.listing.state.doublings)
+            self.listing.wake.set()
         return [RESTARTED]
 
     def _new_errors(self) -> list[str]:

@@ -55,6 +55,21 @@ def test_a_restart_begins_rates_anew(*, by_time: bool) -> None:
     assert stage.server.operations_per_second() is None
 
 
+def test_what_was_read_before_a_restart_is_gone_at_once() -> None:
+    stage = Stage()
+    stage.report = report(direction(APP1, ghosts=3))
+    for _ in range(2):
+        stage.holds(monitored(50, APP1), total=1000)
+        stage.pass_seconds(10)
+    version, stage.counters = stage.server.version, look(current_connections=0, total_connections=2)
+    stage.now += 2
+    stage.server.counters.ask_once()
+    stage.model.update()
+    assert (stage.server.listed, stage.server.judged, rows(stage)) == (None, None, {})
+    assert stage.server.version > version
+    assert stage.server.listing.wake.is_set()
+
+
 def test_no_restart_where_the_list_is_older_than_the_counters() -> None:
     stage = Stage()
     for step in range(5):
