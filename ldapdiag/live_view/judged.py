@@ -107,9 +107,13 @@ def _by_client(rows: list[dict[str, Any]]) -> dict[str, BothEnds]:
 def _sum(rows: list[dict[str, Any]]) -> BothEnds:
     is_judged = all(row["client_count"] is not None for row in rows)
     sums = {name: sum(row[name] for row in rows) for name in (*WRONG, "held")}
+    is_tracked = is_judged and all(row["middleboxes"] for row in rows)
     return BothEnds(
         server_count=sum(row["server_count"] or 0 for row in rows),
         client_count=sum(row["client_count"] for row in rows) if is_judged else None,
         # What is proven counts; a zero without the other end is no all-clear.
-        **{name: value if is_judged or value else None for name, value in sums.items()},
+        **{
+            name: value if value or (is_tracked if name == "severed" else is_judged) else None
+            for name, value in sums.items()
+        },
     )

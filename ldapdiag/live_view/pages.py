@@ -34,6 +34,7 @@ NOTES = (
     "^ marks what has more connections than at the look before.",
     "/MIN is the change over the last minute, /MIN ALL since this view began; - is unknown, 0 is zero.",
     "HELD, GHOSTS, SEVERED: as the last diagnosis read the sockets of both ends; - is not judged.",
+    "SEVERED is judged where the diagnosis reads the flow table of the firewall.",
     "This view's connection is left out of the server's numbers; those of a diagnosis are in them while it runs.",
     "What an old source said is dim, and its age is in the fifth line.",
 )
