@@ -101,7 +101,7 @@ def _half_dead(check: str, key: str) -> Callable[[Mapping[str, Any]], Iterable[R
             if is_untracked or f"{one['client']} -> {one['endpoint']}" not in clear:
                 unclear.add(place)
         beyond = {one["server"] or "": one[key] for one in report["directions_beyond"] if one[key]}
-        shown = dict.fromkeys(beyond, dict[str, int]()) | {
+        shown: dict[str, dict[str, int]] = {server: {} for server in beyond} | {
             server: {name: count for name, count in each.items() if count or (server, name) not in unclear}
             for server, each in counts.items()
         }
