@@ -78,7 +78,7 @@ class TimedSource(Generic[T]):
 
     @property
     def is_old(self) -> bool:
-        """Return whether the answer may no longer be true: a later attempt failed, or is overdue (by a key: in two minutes)."""
+        """Return whether the answer may no longer be true: it is overdue (by a key: two minutes), or failed."""
         age, interval = self.age(), self.interval
         if age is None or self.state.error:
             return True
