@@ -99,6 +99,11 @@ class ServerModel:
         return look.monitor.connections if look else None
 
     @property
+    def _is_cut(self) -> bool:
+        look = self.listing.state.value
+        return look is not None and look.is_cut
+
+    @property
     def current(self) -> int | None:
         """Return the present number of connections."""
         look = self.counters.state.value
@@ -140,8 +145,10 @@ class ServerModel:
         """Return the clients, those with something wrong first, then those with the most connections."""
         ends = self.judged.clients if self.judged else {}
         counts: Mapping[str, int] = self.by_client.now
-        if self.listed is None and not counts:
-            counts = {name: one.server_count for name, one in ends.items()}
+        if (self.listed is None and not counts) or self._is_cut:  # of a list that is cut, a count is a lower bound
+            counts = {name: max(one.server_count, counts.get(name, 0)) for name, one in ends.items()} | {
+                name: count for name, count in counts.items() if name not in ends
+            }
         names = dict.fromkeys((*self.by_client.names(), *counts, *(name for name in ends if ends[name].wrong)))
         return _ordered(self._row(name, counts, self.by_client, self._accounts, ends.get(name)) for name in names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -85,8 +86,10 @@ def _compared(text: str, truth: int, dead: int, left: float, minute: int) -> tup
     ghosts = row(text, "10.77.3.2")[5:6]
     full = re.search(r"full in ([\d.]+) (s|min|h|d) \(([\d.]+) (\w+) to (?:([\d.]+) (\w+)|later)\)", text)
     foreseen = float(full[1]) * UNITS[full[2]] if full else None
-    said = f"{shown} of {truth} leaked, {rate:+.0f}/min, {'/'.join(ghosts)} of {dead} ghosts, full in "
-    said += f"{'-' if foreseen is None else f'{foreseen:.0f} min'} (truth {left:.0f} min)"
+    grows = "-" if math.isnan(rate) else f"{rate:+.0f}"
+    ends = "-" if foreseen is None else f"{foreseen:.0f} min"
+    said = f"{shown} of {truth} leaked, {grows}/min, {'/'.join(ghosts)} of {dead} ghosts, "
+    said += f"full in {ends} (truth {left:.0f} min)"
     wrong = []
     if not truth - 30 * RATE <= shown <= truth + RATE:  # the list is up to 20 s old
         wrong.append(f"{shown} connections of {truth}")
@@ -105,8 +108,9 @@ def _minutes_left(server: Server) -> float:
 
 
 def _rate(text: str, client: str) -> float:
+    """Return the change of a client in a minute; without a number what nothing expects."""
     cells = row(text, client)
-    return float(cells[2].replace(",", "")) if len(cells) > 2 and cells[2] != "-" else 0.0
+    return float(cells[2].replace(",", "")) if len(cells) > 2 and cells[2] != "-" else math.nan
 
 
 def _cure(server: Server, family: str) -> None:
@@ -206,7 +210,8 @@ def _command(process: int) -> str:
 
 def _continue(server: Server) -> None:
     server.host.run(["kill", "-CONT", str(server.pid)])
-    os.kill(server.process.pid, signal.SIGCONT)  # nsenter may have stopped with its child
+    with suppress(ProcessLookupError):  # nsenter may have stopped with its child
+        os.kill(server.process.pid, signal.SIGCONT)
 
 
 _ENDS: dict[str, Callable[[Multiplexer], object]] = {
@@ -297,7 +302,8 @@ def _server(place: Watched, family: str, **options: object) -> Server:
     if family == "389-ds":
         most = {"nsslapd-maxdescriptors": str(options["descriptors"])} if "descriptors" in options else {}
         return place.laboratory.ds389(place.topology.ldap, settings=most, **options)
-    return place.laboratory.slapd(place.topology.ldap, **options)
+    # By default slapd cuts the list at 500 connections.
+    return place.laboratory.slapd(place.topology.ldap, configuration="sizelimit unlimited\n", **options)
 
 
 def _outside(server: Server) -> int:

@@ -87,6 +87,15 @@ def test_our_own_requests_are_no_operations() -> None:
     assert stage.server.operations_per_second() == pytest.approx(3, abs=0.1)
 
 
+def test_of_a_cut_list_the_sockets_of_the_diagnosis_count() -> None:
+    stage = Stage()
+    stage.report = report(direction(APP1, server_count=604), direction(APP2, server_count=22))
+    stage.holds(monitored(635, APP1), monitored(3, "10.77.4.2"))
+    stage.cut(500)
+    stage.pass_seconds(1)
+    assert {name: one.connections for name, one in rows(stage).items()} == {APP1: 604, APP2: 22}
+
+
 def test_a_cut_list_has_no_rates() -> None:
     stage = Stage()
     for step in range(3):
