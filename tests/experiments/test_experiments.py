@@ -27,6 +27,7 @@ NAMES = (
     "needed-indexes",
     "nights",
     "side-by-side",
+    "top",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 

@@ -269,7 +269,7 @@ def _cost(place: Watched, family: str, count: int, small: bool) -> tuple[str, li
     at_server = with_top - idle
     seen = (
         f"top: {here:.1f} % of a core every 2 s, {here_quick:.1f} % every 1 s, {memory:.0f} MB; "
-        f"server: {idle:.2f} % idle, +{at_server:.2f} % every 2 s, +{quick - idle:.2f} % every 1 s, "
+        f"server: {idle:.2f} % idle, {at_server:+.2f} % every 2 s, {quick - idle:+.2f} % every 1 s, "
         f"{diagnosis:.2f} s a diagnosis; {messages:.0f} searches a minute"
     )
     most = next((share for limit, share in MOST_OF_SERVER.items() if count <= limit), 100.0)
