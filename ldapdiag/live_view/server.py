@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ldapdiag.live_view.judged import BothEnds, LastDiagnosis
     from ldapdiag.sources.live.ldap.watch import Look
 
-SOURCE = "cn=monitor"
+SOURCE, DIAGNOSES = "cn=monitor", "the diagnoses"
 MOST_READINGS = 2_000
 """Of a forecast; twice as many are thinned."""
 FORECAST_SECONDS = 30.0
@@ -78,6 +78,8 @@ class ServerModel:
         self.connections, self.operations = NumberSeries(), NumberSeries()
         self.by_client, self.by_account = CountSeries(), CountSeries()
         self.readings: list[Reading] = []
+        self.ghosts: list[Reading] = []
+        """Those that the diagnoses found."""
         self.now = now
         self._endpoint = endpoint
         self._seen: dict[str, float] = {}
@@ -127,6 +129,9 @@ class ServerModel:
         """Take a later diagnosis, and return its new findings as events; None: there is none of this time."""
         self.version += 1
         before, self.judged = self.judged, found
+        ghosts = [ends.ghosts for ends in found.clients.values() if ends.ghosts is not None] if found else []
+        if ghosts:
+            _add(self.ghosts, Reading(self.now(), sum(ghosts), DIAGNOSES))
         known = before.findings.keys() if before else ()
         return (
             [f"new finding: {title}" for one, title in found.findings.items() if one not in known]
@@ -160,8 +165,9 @@ class ServerModel:
         )
 
     def minutes(self) -> Iterator[dict[str, Any]]:
-        """Yield the connections since the view began, as rows of the series of a report."""
-        return of_readings(self.label, self.readings)
+        """Yield connections and ghosts since the view began, as rows of the series of a report."""
+        yield from of_readings(self.label, self.readings)
+        yield from of_readings(self.label, self.ghosts, "ghosts")
 
     def operations_per_second(self) -> float | None:
         """Return the operations of the last seconds, without those of the view itself."""
@@ -191,9 +197,7 @@ class ServerModel:
         monitor = look.monitor
         if monitor.current_connections is not None:
             self.connections.add(at, monitor.current_connections)
-            self.readings.append(Reading(self.now(), monitor.current_connections, SOURCE))
-            if len(self.readings) > 2 * MOST_READINGS:
-                self.readings = self.readings[::2]
+            _add(self.readings, Reading(self.now(), monitor.current_connections, SOURCE))
         if monitor.operations is not None:
             self.operations.add(at, monitor.operations - look.requests)
         return events
@@ -226,6 +230,7 @@ class ServerModel:
         self.connections, self.operations = NumberSeries(), NumberSeries()
         self.by_client, self.by_account = CountSeries(), CountSeries()
         self.readings.clear()
+        self.ghosts.clear()
         # What was read before it is of connections that are gone.
         self.judged, self.has_restarted = None, True
         self.version += 1
@@ -244,6 +249,12 @@ class ServerModel:
             elif before and not now:
                 events.append(f"{source.name}: answers again")
         return events
+
+
+def _add(readings: list[Reading], reading: Reading) -> None:
+    readings.append(reading)
+    if len(readings) > 2 * MOST_READINGS:
+        readings[:] = readings[::2]
 
 
 def _grouped(listed: Iterable[MonitoredConnection]) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:

@@ -55,12 +55,12 @@ def _of_server(server: str, traffic: Traffic | None, descriptors: Descriptors | 
     yield from (one | _limits(descriptors, one["source"]) for one in islice(others, MOST_SOURCES))
 
 
-def of_readings(server: str, readings: Iterable[Reading]) -> Iterator[dict[str, Any]]:
-    """Yield the connections of a server, a row for each source of its readings."""
+def of_readings(server: str, readings: Iterable[Reading], name: str = "connections") -> Iterator[dict[str, Any]]:
+    """Yield connections of a server, or those of them that `name` counts, a row for each source of the readings."""
     for one in sampled_connections(readings):
         place = {"server": server, "source": one.source, "step_seconds": one.step}
         begin = {"from": moment(one.first * one.step * SECOND, SECOND), "limit": None, "forecast": None}
-        yield place | begin | _values("connections", "connections", list(one.values))
+        yield place | begin | _values(name, "connections", list(one.values))
 
 
 def _values(name: str, unit: str, values: list[Any]) -> dict[str, Any]:

@@ -51,15 +51,18 @@ def test_w_writes_the_last_diagnosis(tmp_path: Path) -> None:
     stage = Stage()
     with chdir(tmp_path):
         assert "no diagnosis" in top._write(stage.model)
-        stage.report = ldapdiag("diagnose", INCIDENT, "--format", "json").report
+        incident = ldapdiag("diagnose", INCIDENT, "--format", "json").report
         for number in range(4):
+            stage.report = {**incident}
             stage.holds(monitored(7 + number, "10.77.2.2"))
             stage.pass_seconds(1)
-            stage.server.readings[-1] = replace(stage.server.readings[-1], time=minutes(number))
+            for readings in (stage.server.readings, stage.server.ghosts):
+                readings[-1] = replace(readings[-1], time=minutes(number))
         said = top._write(stage.model)
     (page,) = tmp_path.iterdir()
     assert page.name in said
-    assert "ldap://ds1" in page.read_text()  # the chart of the minutes before
+    assert "ldap://ds1" in page.read_text()  # the charts of the minutes before
+    assert "Ghost connections" in page.read_text()
     assert "no longer exist on app1" in page.read_text()
 
 
