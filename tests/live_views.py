@@ -51,7 +51,14 @@ def logged(*searches: tuple[str, str, str], unindexed: int = 0, silent_seconds: 
 
 def direction(client: str = "10.77.2.2", **numbers: Any) -> dict[str, Any]:
     """Return a row of the directions of a report."""
-    known = {"client_count": 2, "client_hosts": ["app1"], "endpoint": "10.77.1.2:389", "held": 2, "live": 2}
+    known = {
+        "client_count": 2,
+        "client_hosts": ["app1"],
+        "endpoint": "10.77.1.2:389",
+        "held": 2,
+        "live": 2,
+        "middleboxes": ["fw"],
+    }
     wrong = {"ghosts": 0, "severed": 0, "stranded": 0}
     return known | wrong | {"client": client, "server": "ldap", "server_count": 2} | numbers
 
@@ -60,7 +67,18 @@ def report(*directions: dict[str, Any], **parts: Any) -> dict[str, Any]:
     """Return a report with what a live view reads of it."""
     numbers = {"descriptors_used": 335, "descriptors_limit": 1000, "limits_connections": False}
     numbers |= {"connections": 310, "idle_timeout_seconds": 0, "accept_queue": 3, "accept_queue_limit": 128}
-    lists = ("findings", "verdicts", "disabled", "gaps", "passed_over", "evidence", "hosts", "plans", "series")
+    lists = (
+        "directions_beyond",
+        "findings",
+        "verdicts",
+        "disabled",
+        "gaps",
+        "passed_over",
+        "evidence",
+        "hosts",
+        "plans",
+        "series",
+    )
     tool = {"arguments": "", "config": None, "scanner": "python", "version": "0"}
     empty: dict[str, Any] = {name: [] for name in lists} | {
         "shortfall": None,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.evidence.history import History
+    from ldapdiag.evidence.history import History, RecordedRun
 
 
 RecordOption = Annotated[
@@ -93,26 +93,31 @@ def earlier_runs(file: Path | None, checks: list[str]) -> History | None:
     return read(file, with_findings=False) if file.exists() else None
 
 
-def record_run(file: Path, diagnosis: Diagnosis, code: int, recording: Recording, *, interrupted: bool) -> None:
-    """Record a run. A failure is reported, and changes no exit code: the diagnosis is right without it."""
+def record_run(file: Path, diagnosis: Diagnosis, code: int, recording: Recording, *, interrupted: bool) -> RecordedRun:
+    """Record a run, and return it. Raises LdapdiagError if it is not in the history then."""
+    from ldapdiag.sources.history.recording import Bounds, record  # noqa: PLC0415  import late
+
+    if interrupted or diagnosis.shortfall:
+        reason = "the run was interrupted" if interrupted else "most of the evidence was not read"
+        raise UsageError(f"not recorded: {reason}, and its numbers would be too low; run it again")
+    run = summary_of(diagnosis, code, "not recorded")
+    record(file, run, Bounds(days=recording.record_days, megabytes=recording.record_size))
+    return run
+
+
+def summary_of(diagnosis: Diagnosis, code: int, refusal: str) -> RecordedRun:
+    """Return the summary of a run. Raises UsageError, which begins with `refusal`, if no evidence shows its time."""
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
     from ldapdiag.report.history.summary import summarise  # noqa: PLC0415  import late, with the analysis
-    from ldapdiag.sources.history.recording import Bounds, record  # noqa: PLC0415
 
-    try:
-        if interrupted or diagnosis.shortfall:
-            reason = "the run was interrupted" if interrupted else "most of the evidence was not read"
-            raise UsageError(f"not recorded: {reason}, and its numbers would be too low; run it again")
-        run = summarise(diagnosis, datetime.now(UTC), code)
-        if run is None:
-            raise UsageError(
-                "not recorded: no evidence about a directory server shows its time; "
-                "collect it with ldapdiag, or put the output of date -u into captured-at.txt beside it"
-            )
-        record(file, run, Bounds(days=recording.record_days, megabytes=recording.record_size))
-    except LdapdiagError as error:
-        print_error(error)
+    run = summarise(diagnosis, datetime.now(UTC), code)
+    if run is None:
+        raise UsageError(
+            f"{refusal}: no evidence about a directory server shows its time; "
+            "collect it with ldapdiag, or put the output of date -u into captured-at.txt beside it"
+        )
+    return run
 
 
 EvidenceArgument = Annotated[
@@ -244,7 +249,10 @@ def diagnose(
     deliver_report(asked, report, _writer(report, table, asked, with_accounts=not no_accounts), written)
     code = INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate)
     if recording.record is not None:
-        record_run(recording.record, diagnosis, code, recording, interrupted=stop.is_set())
+        try:
+            record_run(recording.record, diagnosis, code, recording, interrupted=stop.is_set())
+        except LdapdiagError as error:
+            print_error(error)  # the exit code stays: the diagnosis is right without it
     if any(one.form is ReportFormat.NAGIOS for one in written):
         from ldapdiag.report.monitoring.nagios import CRITICAL, UNKNOWN, status  # noqa: PLC0415  import late
 

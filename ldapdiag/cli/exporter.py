@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import signal
-from functools import partial
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +13,7 @@ from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output
 from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption, NoAccountsOption
-from ldapdiag.cli.judging import collected_again
+from ldapdiag.cli.judging import collected_again, report_of
 from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.option_groups import command
@@ -23,6 +22,7 @@ from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from wsgiref.simple_server import WSGIServer
 
     from ldapdiag.exporter.collections import Collections
@@ -102,7 +102,10 @@ def exporter(  # noqa: PLR0913  option by option
     stop = Event()
     asked = Judging(Output(), Detail(), Gate(), collecting, quiet=True)
     ports = {"ldap_ports": frozenset(ldap_port or ())}
-    collect = partial(collected_again, evidence or [], asked, stop, ports, NOTHING)
+
+    def collect() -> Mapping[str, Any]:
+        return report_of(collected_again(evidence or [], asked, stop, ports, NOTHING))()
+
     collections = Collections(collect, print_error, with_accounts=not no_accounts)
     configuration = read(web_config)
     server = _listening(listen, collections, configuration)

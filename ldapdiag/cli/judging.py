@@ -121,18 +121,20 @@ def collected_again(
     collecting: Mapping[str, Any],
     nothing: str,
     measure: Callable[[], Sequence[Fact]] = tuple,
-) -> Mapping[str, Any]:
-    """Diagnose once, for what does so by a timer, and return the report. Raises UsageError without evidence.
+    earlier: History | None = None,
+) -> Diagnosis:
+    """Diagnose once, for what does so several times. Raises UsageError without evidence.
 
     `nothing`: what to say then; `measure` returns further evidence.
     """
     from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
 
     try:
-        diagnosis = run_diagnosis(evidence, asked, installed_checks, stop, collecting=collecting, measure=measure)
+        return run_diagnosis(
+            evidence, asked, installed_checks, stop, collecting=collecting, measure=measure, earlier=earlier
+        )
     except typer.Exit as error:
         raise UsageError(nothing) from error
-    return report_of(diagnosis)()
 
 
 def deliver_report(

@@ -19,9 +19,9 @@ import typer
 from ldapdiag.cli.collecting import Binding, Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output, write_files
-from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption
+from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption, Recording, earlier_runs, record_run
 from ldapdiag.cli.exporter import EveryOption
-from ldapdiag.cli.judging import collected_again
+from ldapdiag.cli.judging import collected_again, exit_code, report_of
 from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.option_groups import command
@@ -33,6 +33,8 @@ from ldapdiag.wording import shown_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.origin import Fact
     from ldapdiag.live_view.model import Model
     from ldapdiag.live_view.server import ServerModel
     from ldapdiag.live_view.source import TimedSource
@@ -61,6 +63,14 @@ IntervalOption = Annotated[
         rich_help_panel=Panel.COLLECTING,
     ),
 ]
+ReplayOption = Annotated[
+    bool,
+    typer.Option(
+        "--replay",
+        help="Show what was recorded: captures, or a history of --record.",
+        rich_help_panel=Panel.HISTORY,
+    ),
+]
 
 
 @command
@@ -70,6 +80,8 @@ def top(
     interval: IntervalOption = 2,
     every: EveryOption = 60,
     ldap_port: LdapPortOption = None,
+    replay: ReplayOption = False,
+    recording: Recording,
     collecting: Collecting,
 ) -> None:
     """Watch directory servers live on the terminal.
@@ -80,6 +92,10 @@ def top(
     fills the columns on both ends. Nothing is changed on the targets.
 
     What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
+
+    Recorded:
+        --record FILE adds each diagnosis to a history, as diagnose does. --replay FILE... shows captures of collect, or
+        a history, moment by moment, each for --interval seconds; the keys left, right and p step and stop.
 
     Exit code:
         0  ended by q, SIGTERM or Ctrl-C
@@ -92,8 +108,23 @@ def top(
             ldapdiag top ldaps://ds1 ssh://ds1 ssh://app1 -D "cn=Directory Manager" -W
         With its log:
             ldapdiag top ldap://localhost /var/log/dirsrv/slapd-ds1/access -D "cn=Directory Manager" -W
+        Look at an incident afterwards:
+            ldapdiag top --replay incident-*.tar.gz
     """
     _require_terminal()
+    from ldapdiag.live_view.view import View  # noqa: PLC0415  import late: --help must be quick
+
+    stop, view = Event(), View(interval=interval)
+    if replay:
+        if recording.record:
+            raise UsageError("--record excludes --replay: a replay collects nothing")
+        from ldapdiag.cli.replaying import recorded_moments  # noqa: PLC0415  import late
+        from ldapdiag.live_view.replay import Replay  # noqa: PLC0415
+
+        asked = Judging(Output(), Detail(), Gate(), collecting, quiet=True)
+        moments = recorded_moments(evidence or [], asked, stop, Notices(quiet=False))
+        _run(Replay(moments, lambda: view.interval), view, stop, ())
+        return
     from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late: --help must be quick
 
     named = evidence or []
@@ -101,10 +132,8 @@ def top(
     if "-" in paths:
         raise UsageError("top reads keys from standard input: name the file of the log")
     options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
-    from ldapdiag.live_view.view import View  # noqa: PLC0415  import late
     from ldapdiag.sources.logs.log_watch import LogWatch  # noqa: PLC0415
 
-    stop, view = Event(), View(interval=interval)
     found = _watches(targets, options, stop)
     watches = [one for one, _ in found]
     logs = [
@@ -112,8 +141,9 @@ def top(
     ]
     # The password is asked for once, here: a diagnosis takes the bind as it is.
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
-    diagnose = partial(_diagnose, [one for one in named if one not in paths], asked, options, stop, logs)
-    model = _model(list(zip(watches, logs, strict=True)), view, diagnose, every)
+    diagnoses = _Diagnoses([one for one in named if one not in paths], asked, options, stop, recording, logs)
+    model = _model(list(zip(watches, logs, strict=True)), view, diagnoses.next, every)
+    diagnoses.say = model.add_event
     _run(model, view, stop, watches)
 
 
@@ -210,30 +240,64 @@ def _model(
     return Model([server(*one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
 
 
-def _diagnose(
-    evidence: list[str], asked: Judging, options: CollectionOptions, stop: Event, logs: Sequence[LogWatch]
-) -> Mapping[str, Any]:
-    """Collect and judge once, with what the followed logs have counted. Raises LdapdiagError."""
-    from ldapdiag.sources.recognition.log_discovery import access_logs  # noqa: PLC0415  import late
+class _Diagnoses:
+    """Collects and judges again and again, with what the followed logs have counted, and records that."""
 
-    collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
-    try:
-        counted = [log for one in logs for log in one.counted]
-        return collected_again(
-            evidence, asked, stop, collecting, "no target answered", lambda: tuple(access_logs(counted))
-        )
-    finally:
-        gc.collect()  # the program postpones it, for runs of seconds: here 0.3 MB of each diagnosis would stay
+    def __init__(
+        self,
+        evidence: list[str],
+        asked: Judging,
+        options: CollectionOptions,
+        stop: Event,
+        recording: Recording,
+        logs: Sequence[LogWatch],
+    ) -> None:
+        """Raise LdapdiagError for a file in which nothing can be recorded."""
+        self.say: Callable[[str], None] = print
+        self._collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
+        self._evidence, self._asked, self._stop, self._recording = evidence, asked, stop, recording
+        self._logs = logs
+        self._earlier = earlier_runs(recording.record, [])
+
+    def next(self) -> Mapping[str, Any]:
+        """Collect and judge once. Raises LdapdiagError."""
+        asked, stop = self._asked, self._stop
+        try:
+            said = "no target answered"
+            diagnosis = collected_again(
+                self._evidence, asked, stop, self._collecting, said, self._followed, self._earlier
+            )
+            if self._recording.record is not None and not stop.is_set():
+                self._record(self._recording.record, diagnosis)
+            return report_of(diagnosis)()
+        finally:
+            gc.collect()  # the program postpones it, for runs of seconds: here 0.3 MB of each diagnosis would stay
+
+    def _followed(self) -> Sequence[Fact]:
+        from ldapdiag.sources.recognition.log_discovery import access_logs  # noqa: PLC0415  import late
+
+        return tuple(access_logs([log for one in self._logs for log in one.counted]))
+
+    def _record(self, file: Path, diagnosis: Diagnosis) -> None:
+        code = exit_code(diagnosis, self._asked.gate)
+        try:
+            run = record_run(file, diagnosis, code, self._recording, interrupted=False)
+        except LdapdiagError as error:
+            self.say(str(error))
+        else:
+            if self._earlier is not None:
+                self._earlier = replace(self._earlier, runs=(*self._earlier.runs, run))
+            else:
+                self._earlier = earlier_runs(file, [])
 
 
 def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> None:
     """Show the screen until the operator leaves it, and end what was begun."""
     from ldapdiag.live_view.terminal import LiveApp  # noqa: PLC0415  import late: an extra
 
-    sources: list[TimedSource[Any]] = [model.diagnosis]
-    sources += [
-        one for server in model.servers for one in (server.counters, server.listing, server.log, server.forecast)
-    ]
+    sources: list[TimedSource[Any]] = [] if model.is_replay else [model.diagnosis]
+    for server in model.servers if sources else ():
+        sources += server.counters, server.listing, server.log, server.forecast
     app = LiveApp(model, view, partial(_write, model))
     threads = [source.start(stop) for source in sources]
 
@@ -263,7 +327,12 @@ def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> Non
 def _write(model: Model) -> str:
     """Write the last diagnosis as a page, and return what was done."""
     if (report := model.report) is None:
-        return "nothing to write: no diagnosis has ended yet"
+        return (
+            "nothing to write: this moment has no diagnosis"
+            if model.is_replay
+            else "nothing to write: no diagnosis has ended yet"
+        )
+    report = {**report, "series": [*report["series"], *(row for server in model.servers for row in server.minutes())]}
     from ldapdiag.report.html.page import render  # noqa: PLC0415  import late, with jinja2
 
     path = Path(f"ldapdiag-top-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.html")

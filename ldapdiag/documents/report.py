@@ -66,9 +66,22 @@ class DirectionRow(TypedDict):
     """Established at both ends, and not severed."""
     live: int
     """Of these, listed by a middlebox on the path, or used within its timeout (none known: between two snapshots)."""
+    middleboxes: list[str]
+    """The hosts on the path whose flow tables were read; without one, `severed` counts unanswered packets alone."""
     server: str | None
     server_count: int
     """What it and `client_count` have in addition is unproven, or opening or closing."""
+    severed: int
+    stranded: int
+
+
+class DirectionsBeyond(TypedDict):
+    """The sums of a server over the directions that are not listed."""
+
+    directions: int
+    ghosts: int
+    server: str
+    server_count: int
     severed: int
     stranded: int
 
@@ -327,6 +340,8 @@ class Document(TypedDict):
     """Null without `--cluster`."""
     directions: list[DirectionRow]
     """The most ghosts, stranded and severed first; at most 200."""
+    directions_beyond: list[DirectionsBeyond]
+    """Of servers with more than these."""
     evidence: list[EvidenceRow]
     findings: list[FindingRow]
     """Of one check at most 10,000, the most severe."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.errors import UsageError
+from ldapdiag.extras import require
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 
@@ -49,14 +50,10 @@ def read(path: Path | None) -> WebConfiguration:
     """Read a file; without one nothing is required. Raises UsageError."""
     if path is None:
         return WebConfiguration()
-    try:
-        import yaml  # noqa: PLC0415  import late: an extra
-    except ImportError as error:
-        from ldapdiag.extras import install_command  # noqa: PLC0415  import late
+    for library in ("yaml", "bcrypt"):  # both now: a request with a password would be the first to miss bcrypt
+        require(library, "--web-config", "monitoring")
+    import yaml  # noqa: PLC0415  import late: an extra
 
-        raise UsageError(
-            f"--web-config needs PyYAML and bcrypt, which are not installed: {install_command('monitoring')}"
-        ) from error
     try:
         with path.open("rb") as file:
             values = yaml.safe_load(file.read(MOST_BYTES)) or {}

@@ -6,7 +6,6 @@ old source said is dim, and its age says so.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 HEAD, KEYS = "bold", "dim"
 FOOT = "? help  q quit  Enter open  / filter  s order  p pause  d diagnosis  w write"
+REPLAY_FOOT = "? help  q quit  left, right step  p play  Enter open  d diagnosis  w write"
 FULL = 0.8
 """The share of a limit from which a gauge is red."""
 
@@ -39,7 +39,7 @@ def draw(model: Model, view: View, width: int, height: int) -> list[Text]:
     if not view.paused or not view.head:
         view.refresh(model)
         view.head = _head(model, server, view, width) if server else [Text("no directory server")]
-    foot = [_event(model, view), Text(FOOT, KEYS)]
+    foot = [_event(model, view), Text(REPLAY_FOOT if model.is_replay else FOOT, KEYS)]
     body = max(1, height - len(view.head) - len(foot))
     lines = [*view.head, *_body(model, server, view, width, body)][: max(0, height - len(foot))]
     lines += [Text("")] * (height - len(foot) - len(lines))
@@ -73,20 +73,19 @@ def _text(model: Model, server: ServerModel | None, view: View, width: int) -> l
         return help_text(width)
     if view.page is Shown.ONE and server is not None:
         return text_of_one(server, view, width)
-    return diagnosis_text(model.report, model.diagnosis.state.error, width)
+    return diagnosis_text(model.report, model.diagnosis.state.error, model.no_report, width)
 
 
 def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Text]:
     """Return the lines above the list: who, how many, how full, what was judged, how old all this is."""
     look = server.counters.state.value or server.listing.state.value
     brand = neutral(look.brand.rpartition(" B")[0] or look.brand, longest=30) if look else "no answer yet"
-    now = datetime.now(UTC)
-    up = f"up {duration((now - server.started_at).total_seconds())}" if server.started_at else ""
+    up = f"up {duration((model.now - server.started_at).total_seconds())}" if server.started_at else ""
     silent = sum(one.counters.is_old for one in model.servers)
     several = f"server {view.server + 1} of {len(model.servers)}{f', {silent} silent' * bool(silent)}"
     several *= len(model.servers) > 1
-    every = f"every {view.interval:g} s"
-    first = "   ".join(filter(None, (neutral(server.label), several, brand, f"{now:%H:%M:%S} UTC", every, up)))
+    every = "" if model.is_replay else f"every {view.interval:g} s"
+    first = "   ".join(filter(None, (neutral(server.label), several, model.position, brand, every, up)))
     return [
         Text(first, HEAD),
         _numbers(server, model.diagnosis),
@@ -113,7 +112,8 @@ def _numbers(server: ServerModel, diagnosis: TimedSource[Any]) -> Text:
 def _work(server: ServerModel) -> Text:
     """Return what the server does: operations and threads by its counters, searches by its log."""
     look, listed = server.counters.state.value, server.listing.state.value
-    threads = next((one.monitor for one in (look, listed) if one is not None and one.monitor.threads is not None), None)
+    recent = (look, None if server.listing.is_old else listed)
+    threads = next((one.monitor for one in recent if one is not None and one.monitor.threads is not None), None)
     busy = threads.busy_threads if threads else None
     queued = threads.queued_operations if threads else None
     parts = (
@@ -170,7 +170,8 @@ def _bar(label: str, share: float, left: str, width: int, *, is_old: bool) -> Te
 
 def _verdict(server: ServerModel, model: Model) -> Text:
     if server.judged is None:
-        return Text(f"diagnosis: {neutral(model.diagnosis.state.error) or 'the first one is under way'}")
+        none = "none since the restart" if server.has_restarted else model.before
+        return Text(f"diagnosis: {neutral(model.diagnosis.state.error) or none}")
     is_bad = server.judged.headline.startswith(("CRITICAL", "HIGH", "CRASHED"))
     style = OLD if model.diagnosis.is_old else WRONG if is_bad else ""
     return Text(neutral(server.judged.headline), style)
@@ -181,7 +182,7 @@ def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
     line = Text()
     for source in sources:
         age = source.age()
-        said = "none yet" if age is None else f"{'OLD, ' * source.is_old}{age:.0f} s ago"
+        said = "none" if age is None else f"{'OLD, ' * source.is_old}{age:.0f} s ago"
         if source.state.doublings and source.interval:
             said += f", every {source.interval:g} s"
         said += ", by key l" if source.interval is None else ""
@@ -217,9 +218,12 @@ def _of_list(server: ServerModel) -> tuple[str, bool]:
     if listed is not None and listed.is_cut:
         of = f"list {number(len(server.listed or ()))} of {count(server.current)}: cut at a size limit"
     elif server.listed is None and (server.judged or hidden):
-        of = f"{'list not permitted to this account' if hidden else 'no list'}: sockets of the last diagnosis"
+        why = server.judged.not_matched if server.judged else ""
+        of = (
+            f"{'list not permitted to this account' if hidden else 'no list'}: {why or 'sockets of the last diagnosis'}"
+        )
     elif server.judged:
-        of = f"ghosts not judged: {why}" if (why := server.judged.not_matched) else server.judged.outcomes
+        of = f"ghosts by client not judged: {why}" if (why := server.judged.not_matched) else server.judged.outcomes
     else:
         of = ""
     return of, server.listed is not None and server.listing.is_old

@@ -64,11 +64,15 @@ class LastDiagnosis:
     """Why the sockets of this report are not shown at this server; empty: they are."""
 
 
-def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | None) -> LastDiagnosis:
-    """Return what a report says of the server at an address and port; None: a local socket, where one server is."""
+def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | str | None) -> LastDiagnosis:
+    """Return what a report says of the server at an address and port, or of this name there.
+
+    None: a local socket, where one server is.
+    """
     first = headline(report)
     of_server, why = _of_server(report["directions"], report["servers"], endpoint)
     names = {one["server"] for one in of_server} or {one["name"] for one in report["servers"]}
+    names = {endpoint} if isinstance(endpoint, str) else names
     numbers = [one["numbers"] for one in report["servers"] if one["name"] in names and one["numbers"]]
     own = numbers[0] if len(numbers) == 1 and why in {"", NO_SOCKETS} else {}
     return LastDiagnosis(
@@ -90,9 +94,12 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | None) -> LastD
 
 
 def _of_server(
-    rows: list[dict[str, Any]], servers: list[dict[str, Any]], endpoint: tuple[str, int] | None
+    rows: list[dict[str, Any]], servers: list[dict[str, Any]], endpoint: tuple[str, int] | str | None
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the rows of one server, and why there are none where that is no zero."""
+    if isinstance(endpoint, str):
+        rows = [one for one in rows if one["server"] == endpoint]
+        return rows, "" if rows else NO_SOCKETS
     if not rows:
         return [], NO_SOCKETS
     if endpoint is None or endpoint[0] in LOOPBACK:
@@ -118,11 +125,15 @@ def _by_client(rows: list[dict[str, Any]]) -> dict[str, BothEnds]:
 def _sum(rows: list[dict[str, Any]]) -> BothEnds:
     is_judged = all(row["client_count"] is not None for row in rows)
     sums = {name: sum(row[name] for row in rows) for name in (*WRONG, "held")}
+    is_tracked = is_judged and all(row["middleboxes"] for row in rows)
     return BothEnds(
         server_count=sum(row["server_count"] or 0 for row in rows),
         client_count=sum(row["client_count"] for row in rows) if is_judged else None,
         # What is proven counts; a zero without the other end is no all-clear.
-        **{name: value if is_judged or value else None for name, value in sums.items()},
+        **{
+            name: value if value or (is_tracked if name == "severed" else is_judged) else None
+            for name, value in sums.items()
+        },
     )
 
 

@@ -18,7 +18,12 @@ MOST_EVENTS = 200
 class Model:
     """Everything that the screen shows."""
 
-    def __init__(self, servers: Sequence[ServerModel], diagnosis: TimedSource[Mapping[str, Any]]) -> None:
+    is_replay = False
+    before = "the first one is under way"
+    """Why there is no diagnosis of a server yet."""
+    no_report = "The first diagnosis is under way."
+
+    def __init__(self, servers: Sequence[ServerModel], diagnosis: TimedSource[Any]) -> None:
         self.servers = servers
         self.diagnosis = diagnosis
         self.events: deque[tuple[datetime, str]] = deque(maxlen=MOST_EVENTS)
@@ -27,7 +32,22 @@ class Model:
     @property
     def report(self) -> Mapping[str, Any] | None:
         """Return the report of the last diagnosis."""
-        return self.diagnosis.state.value
+        found: Mapping[str, Any] | None = self.diagnosis.state.value
+        return found
+
+    @property
+    def now(self) -> datetime:
+        """Return the time that the screen shows."""
+        return datetime.now(UTC)
+
+    @property
+    def position(self) -> str:
+        """Return that time for the first line."""
+        return f"{self.now:%H:%M:%S} UTC"
+
+    def step(self, moments: int) -> str:  # noqa: ARG002  as a replay has it
+        """Go on or back by recorded moments, and return what to say."""
+        return "left and right step through a replay: ldapdiag top --replay FILE"
 
     def update(self) -> None:
         """Take what the sources have said since the last time."""
@@ -42,4 +62,4 @@ class Model:
 
     def add_event(self, text: str) -> None:
         """Keep what happened, with its time, for the line of events."""
-        self.events.append((datetime.now(UTC), text))
+        self.events.append((self.now, text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import lru_cache
 from io import StringIO
 from textwrap import wrap
@@ -24,6 +23,7 @@ from ldapdiag.wording import counted, duration, number, rounded, shown_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.evidence.monitor import MonitoredConnection
@@ -41,6 +41,7 @@ NOTES = (
     "^ marks what has more connections than at the look before.",
     "/MIN is the change over the last minute, /MIN ALL since this view began; - is unknown, 0 is zero.",
     "HELD, GHOSTS, SEVERED: as the last diagnosis read the sockets of both ends; - is not judged.",
+    "SEVERED is judged where the diagnosis reads the flow table of the firewall.",
     "This view's connection is left out of the server's numbers; those of a diagnosis are in them while it runs.",
     "Searches are those that ended in the last minute of the log, by its records; S/S: search time in each second.",
     "UNINDEXED: noted so by the server, wholly or in part; - where its product notes nothing.",
@@ -55,10 +56,10 @@ def help_text(width: int) -> list[Text]:
     return _wrapped([*lines, "", *NOTES], width)
 
 
-def diagnosis_text(report: Mapping[str, Any] | None, error: str, width: int) -> list[Text]:
+def diagnosis_text(report: Mapping[str, Any] | None, error: str, otherwise: str, width: int) -> list[Text]:
     """Return the report of the last diagnosis, as `ldapdiag diagnose` prints it."""
     if report is None:
-        return _wrapped([neutral(error) or "The first diagnosis is under way."], width)
+        return _wrapped([neutral(error) or otherwise], width)
     failed = [f"A later diagnosis failed: {neutral(error)}", ""] if error else []
     return _wrapped([f"taken at {shown_time(report['taken_at'])}", *failed, *_printed(_Same(report), width)], width)
 
@@ -105,7 +106,7 @@ def _client_or_account(server: ServerModel, chosen: str, *, is_client: bool) -> 
     lines += ["", *_searches_of(server, chosen, is_client=is_client)]
     found = [one for one in server.listed or () if _name(one, is_client=is_client) == chosen]
     dead = {port for one in ghosts for port in one["ghost_client_ports"] or ()}
-    return [*lines, "", *_connections(found, dead, is_client=is_client)]
+    return [*lines, "", *_connections(found, dead, server.now(), is_client=is_client)]
 
 
 def _searches_of(server: ServerModel, chosen: str, *, is_client: bool) -> list[str]:
@@ -210,14 +211,13 @@ def _samples(ghosts: Sequence[Mapping[str, Any]]) -> list[str]:
     return [neutral(line) for line in lines]
 
 
-def _connections(found: list[MonitoredConnection], dead: set[int], *, is_client: bool) -> list[str]:
+def _connections(found: list[MonitoredConnection], dead: set[int], now: datetime, *, is_client: bool) -> list[str]:
     """Return a line for each connection: quiet for the longest first, or else open for the longest.
 
     `dead` are the client ports of ghosts.
     """
     if not found:
         return ["No connection of it is in the last list."]
-    now = datetime.now(UTC)
     is_known = any(one.active for one in found)
     found.sort(key=lambda one: (one.active if is_known else one.opened) or now)
     lines = [f"{counted(len(found), 'connection')}, {'quiet' if is_known else 'open'} for the longest first"]

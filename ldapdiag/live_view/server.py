@@ -12,10 +12,12 @@ from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.live_view.judged import judged
 from ldapdiag.live_view.rates import CountSeries, NumberSeries
 from ldapdiag.live_view.searches import LogModel
-from ldapdiag.live_view.source import TimedSource
+from ldapdiag.live_view.source import State, TimedSource
+from ldapdiag.report.series import of_readings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
 
     from ldapdiag.evidence.monitor import MonitoredConnection
     from ldapdiag.live_view.judged import BothEnds, LastDiagnosis
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.live.ldap.watch import Look
     from ldapdiag.sources.logs.log_watch import LogLook
 
-SOURCE = "cn=monitor"
+SOURCE, DIAGNOSES = "cn=monitor", "the diagnoses"
 MOST_READINGS = 2_000
 """Of a forecast; twice as many are thinned."""
 FORECAST_SECONDS = 30.0
@@ -58,6 +60,11 @@ class LiveRow:
         return self.ends.wrong if self.ends else 0
 
 
+def utc_now() -> datetime:
+    """Return the time of a live view."""
+    return datetime.now(UTC)
+
+
 class ServerModel:
     """What is known of one server. Read and updated by the thread of the screen alone."""
 
@@ -68,6 +75,7 @@ class ServerModel:
         listing: TimedSource[Look],
         log: TimedSource[LogLook],
         endpoint: Callable[[], tuple[str, int] | None],
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.label = label
         self.counters = counters
@@ -81,6 +89,9 @@ class ServerModel:
         self.connections, self.operations = NumberSeries(), NumberSeries()
         self.by_client, self.by_account = CountSeries(), CountSeries()
         self.readings: list[Reading] = []
+        self.ghosts: list[Reading] = []
+        """Those that the diagnoses found."""
+        self.now = now
         self._endpoint = endpoint
         self._seen: dict[str, float] = {}
         self._report: object = None
@@ -90,6 +101,8 @@ class ServerModel:
         self._errors: dict[str, str] = {}
         self._begun: tuple[datetime | None, int | None] = (None, None)
         self.started_at: datetime | None = None
+        self.has_restarted = False
+        """Since the view began."""
         self.version = 0
         """Of the rows: it grows with each list, each diagnosis and each addition to the log."""
 
@@ -98,6 +111,11 @@ class ServerModel:
         """Return the connections of the last list; None: there is none, or this account may not see it."""
         look = self.listing.state.value
         return look.monitor.connections if look else None
+
+    @property
+    def _is_cut(self) -> bool:
+        look = self.listing.state.value
+        return look is not None and look.is_cut
 
     @property
     def current(self) -> int | None:
@@ -120,12 +138,22 @@ class ServerModel:
             self.logged.take(look)
         if report is not None and report is not self._report:
             self._report = report
-            self.version += 1
-            before, self.judged = self.judged, judged(report, self._endpoint())
-            if before is not None:
-                new = self.judged.findings.keys() - before.findings.keys()
-                events += [f"new finding: {self.judged.findings[one]}" for one in self.judged.findings if one in new]
+            events += self.take_diagnosis(judged(report, self._endpoint()))
         return events
+
+    def take_diagnosis(self, found: LastDiagnosis | None) -> list[str]:
+        """Take a later diagnosis, and return its new findings as events; None: there is none of this time."""
+        self.version += 1
+        before, self.judged = self.judged, found
+        ghosts = [ends.ghosts for ends in found.clients.values() if ends.ghosts is not None] if found else []
+        if ghosts:
+            _add(self.ghosts, Reading(self.now(), sum(ghosts), DIAGNOSES))
+        known = before.findings.keys() if before else ()
+        return (
+            [f"new finding: {title}" for one, title in found.findings.items() if one not in known]
+            if found and before
+            else []
+        )
 
     def foresee(self) -> LimitForecast | None:
         """Return when the descriptors run out: asked in a thread of its own, as it takes a while."""
@@ -138,8 +166,10 @@ class ServerModel:
         """Return the clients, those with something wrong first, then those with the most connections."""
         ends = self.judged.clients if self.judged else {}
         counts: Mapping[str, int] = self.by_client.now
-        if self.listed is None and not counts:
-            counts = {name: one.server_count for name, one in ends.items()}
+        if (self.listed is None and not counts) or self._is_cut:  # of a list that is cut, a count is a lower bound
+            counts = {name: max(one.server_count, counts.get(name, 0)) for name, one in ends.items()} | {
+                name: count for name, count in counts.items() if name not in ends
+            }
         names = dict.fromkeys((*self.by_client.names(), *counts, *(name for name in ends if ends[name].wrong)))
         return _ordered(self._row(name, counts, self.by_client, self._accounts, ends.get(name)) for name in names)
 
@@ -158,6 +188,11 @@ class ServerModel:
     def is_log_old(self) -> bool:
         """Return whether the log no longer shows what happens."""
         return self.log.is_old or self.logged.is_silent
+
+    def minutes(self) -> Iterator[dict[str, Any]]:
+        """Yield connections and ghosts since the view began, as rows of the series of a report."""
+        yield from of_readings(self.label, self.readings)
+        yield from of_readings(self.label, self.ghosts, "ghosts")
 
     def operations_per_second(self) -> float | None:
         """Return the operations of the last seconds, without those of the view itself."""
@@ -187,9 +222,7 @@ class ServerModel:
         monitor = look.monitor
         if monitor.current_connections is not None:
             self.connections.add(at, monitor.current_connections)
-            self.readings.append(Reading(datetime.now(UTC), monitor.current_connections, SOURCE))
-            if len(self.readings) > 2 * MOST_READINGS:
-                self.readings = self.readings[::2]
+            _add(self.readings, Reading(self.now(), monitor.current_connections, SOURCE))
         if monitor.operations is not None:
             self.operations.add(at, monitor.operations - look.requests)
         return events
@@ -222,6 +255,13 @@ class ServerModel:
         self.connections, self.operations = NumberSeries(), NumberSeries()
         self.by_client, self.by_account = CountSeries(), CountSeries()
         self.readings.clear()
+        self.ghosts.clear()
+        # What was read before it is of connections that are gone.
+        self.judged, self.has_restarted = None, True
+        self.version += 1
+        if self.listing.state.at < self.counters.state.at:
+            self.listing.state = State(doublings=self.listing.state.doublings)
+            self.listing.wake.set()
         return [RESTARTED]
 
     def _new_errors(self) -> list[str]:
@@ -235,6 +275,12 @@ class ServerModel:
             elif before and not now:
                 events.append(f"{source.name}: answers again")
         return events
+
+
+def _add(readings: list[Reading], reading: Reading) -> None:
+    readings.append(reading)
+    if len(readings) > 2 * MOST_READINGS:
+        readings[:] = readings[::2]
 
 
 def _grouped(listed: Iterable[MonitoredConnection]) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:

@@ -23,6 +23,8 @@ SHARE = 0.1
 """Of the interval, that an answer may take."""
 MOST_DOUBLINGS = 5
 TICK_SECONDS = 0.2
+BY_KEY_SECONDS = 60.0
+"""The interval by which the age of an answer is judged that is asked for by a key alone."""
 GRACE = 1.5
 """Seconds beyond two intervals after which an answer is old."""
 
@@ -76,11 +78,11 @@ class TimedSource(Generic[T]):
 
     @property
     def is_old(self) -> bool:
-        """Return whether the answer may no longer be true: a later attempt failed, or is overdue."""
+        """Return whether the answer may no longer be true: it is overdue (by a key: two minutes), or failed."""
         age, interval = self.age(), self.interval
         if age is None or self.state.error:
             return True
-        return interval is not None and age > 2 * interval + GRACE
+        return age > 2 * (BY_KEY_SECONDS if interval is None else interval) + GRACE
 
     def ask_once(self) -> None:
         """Ask, and keep the answer; a failure keeps the last one, which grows old."""

@@ -44,6 +44,7 @@ ORDERS: dict[str, Callable[[LiveRow], Any]] = {
     "growth": lambda row: -(row.per_second or 0.0),
     "name": lambda row: row.name,
 }
+MOMENTS = {"left": -1, "right": 1}
 SEARCH_ORDERS: dict[str, Callable[[SearchRow], Any]] = {
     "time": lambda row: -row.load,
     "unindexed first": lambda row: (-(row.unindexed or 0), -row.load),
@@ -72,7 +73,8 @@ KEYS = (
     ("s", "the next order of the rows"),
     ("/", "show only rows that contain a text"),
     ("n", "the next server"),
-    ("p", "pause the screen; the sources go on"),
+    ("p", "pause the screen; the sources go on. In a replay: play, pause"),
+    ("left, right", "the moment before, the next moment of a replay"),
     ("+, -", "look more often, less often"),
     ("l", "list the connections now"),
     ("d", "the diagnosis; D: diagnose now"),
@@ -118,7 +120,7 @@ class View:
         server = self.server_of(model)
         if server is None:
             return
-        what, version = (self.server, self.lists), server.version
+        what, version = (server, self.lists), server.version
         if self._taken[0] != what or (self._taken[1] != version and not self.paused):
             self._taken = what, version
             self._every = ROWS[self.lists](server)
@@ -146,6 +148,10 @@ class View:
         steps = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -(10**9), "end": 10**9}
         if key in steps:
             self.move(steps[key])
+        elif key in MOMENTS:
+            self.message = model.step(MOMENTS[key])
+        elif model.is_replay and character in {"l", "D"}:
+            self.message = "a replay asks no server"
         elif character in _COMMANDS:
             return _COMMANDS[character](self, model) or Do.NOTHING
         elif key == "enter" and self.page in LISTS and self.cursor < len(self.rows):
@@ -197,9 +203,12 @@ class View:
         self.server = (self.server + 1) % max(1, len(model.servers))
         self.show_list(self.lists)
 
-    def pause(self) -> None:
-        """Stop the screen, or let it go on."""
-        self.paused = not self.paused
+    def pause(self, model: Model) -> None:
+        """Stop the screen, or let it go on; of a replay, stop to step."""
+        if model.is_replay:
+            self.message = model.step(0)
+        else:
+            self.paused = not self.paused
 
     def look(self, factor: float) -> None:
         """Look more or less often."""
@@ -227,7 +236,7 @@ _COMMANDS: dict[str, Callable[[View, Model], Do | None]] = {
     "s": lambda view, _: view.order_next(),
     "/": lambda view, _: view.begin_filter(),
     "n": lambda view, model: view.show_next_server(model),
-    "p": lambda view, _: view.pause(),
+    "p": lambda view, model: view.pause(model),
     "+": lambda view, _: view.look(0.5),
     "-": lambda view, _: view.look(2.0),
     "l": lambda view, model: view.list_now(model),

@@ -6,6 +6,7 @@ The connections of each client at both ends, as plain values: also of those path
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "disabled": [{"check": check, "reason": reason} for check, reason in diagnosis.disabled.items()],
         "baseline": changes_as_data(diagnosis.changes),
         "findings": [_finding(one, check) | change_of(diagnosis.changes, check, one) for check, one in diagnosis.found],
-        "directions": directions(diagnosis.pairings),
+        **directions(diagnosis.pairings),
         "plans": _plans(diagnosis),
         "series": series(diagnosis.facts, of_logs_alone=diagnosis.kind is not ReportKind.ALL),
     }
@@ -261,14 +262,25 @@ def _acceptance(acceptance: Acceptance | None) -> dict[str, str] | None:
 
 
 MOST = 200
+SUMMED = ("server_count", "ghosts", "stranded", "severed")
 
 
-def directions(pairings: Iterable[Pairing]) -> list[dict[str, Any]]:
-    """Return the directions with the most half-open and severed connections first, then those with the most."""
+def directions(pairings: Iterable[Pairing]) -> dict[str, list[dict[str, Any]]]:
+    """Return the directions with the most half-open and severed connections first, then those with the most.
+
+    `directions_beyond`: the sums of those that are not listed, by server.
+    """
     rows = [_row(pairing.server, direction) for pairing in pairings for direction in pairing.directions]
     rows.sort(key=lambda row: (row["server"], row["endpoint"], row["client"]))
     rows.sort(key=lambda row: (-(row["ghosts"] + row["stranded"] + row["severed"]), -row["server_count"]))
-    return rows[:MOST]
+    beyond: dict[str, Counter[str]] = {}
+    for row in rows[MOST:]:
+        sums = beyond.setdefault(row["server"], Counter())
+        sums.update({"directions": 1} | {key: row[key] for key in SUMMED})
+    sums_by_server = [
+        {"server": server, "directions": 0} | dict.fromkeys(SUMMED, 0) | sums for server, sums in beyond.items()
+    ]
+    return {"directions": rows[:MOST], "directions_beyond": sums_by_server}
 
 
 def _row(server: str, direction: Direction) -> dict[str, Any]:
@@ -281,6 +293,7 @@ def _row(server: str, direction: Direction) -> dict[str, Any]:
         "client_count": None if direction.missing is not None else direction.client_count,
         "held": direction.held,
         "live": direction.live,
+        "middleboxes": sorted(direction.path.middleboxes),
         "ghosts": direction.ghosts.count,
         "stranded": direction.stranded.count,
         "severed": direction.severed.count,

@@ -16,9 +16,10 @@ from ldapdiag.evidence.log.stamps import SECOND, moment
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.load.forecast import LimitForecast
+    from ldapdiag.analysis.load.readings import Reading
     from ldapdiag.diagnosis import Facts
 
 MOST_SERVERS = 50
@@ -50,12 +51,16 @@ def _of_server(server: str, traffic: Traffic | None, descriptors: Descriptors | 
             yield place | limits | _values("connections", "connections", list(axis.open))
     if descriptors is None:
         return
-    others = (connection for connection in sampled_connections(descriptors.readings) if connection.source != LOG)
-    for one in islice(others, MOST_SOURCES):
+    others = (one for one in of_readings(server, descriptors.readings) if one["source"] != LOG)
+    yield from (one | _limits(descriptors, one["source"]) for one in islice(others, MOST_SOURCES))
+
+
+def of_readings(server: str, readings: Iterable[Reading], name: str = "connections") -> Iterator[dict[str, Any]]:
+    """Yield connections of a server, or those of them that `name` counts, a row for each source of the readings."""
+    for one in sampled_connections(readings):
         place = {"server": server, "source": one.source, "step_seconds": one.step}
-        begin = {"from": moment(one.first * one.step * SECOND, SECOND)}
-        limits = _limits(descriptors, one.source)
-        yield place | begin | limits | _values("connections", "connections", list(one.values))
+        begin = {"from": moment(one.first * one.step * SECOND, SECOND), "limit": None, "forecast": None}
+        yield place | begin | _values(name, "connections", list(one.values))
 
 
 def _values(name: str, unit: str, values: list[Any]) -> dict[str, Any]:

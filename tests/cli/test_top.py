@@ -1,16 +1,25 @@
-"""ldapdiag top: why it does not begin, and what `w` writes."""
+"""ldapdiag top: why it does not begin, what `w` writes, what is recorded and replayed."""
 
 from __future__ import annotations
 
 from contextlib import chdir
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from command import INCIDENT, ldapdiag
+from histories import minutes
 from ldapdiag.cli import top
+from ldapdiag.cli.collecting import Binding, Collecting
+from ldapdiag.cli.destinations import Output
+from ldapdiag.cli.diagnose import Recording
+from ldapdiag.cli.judging_options import Detail, Gate, Judging
+from ldapdiag.cli.option_groups import Given
 from ldapdiag.errors import UsageError
-from live_views import Stage
+from ldapdiag.sources.history.recorded_runs import read
+from live_views import Stage, monitored
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,9 +56,71 @@ def test_w_writes_the_last_diagnosis(tmp_path: Path) -> None:
     stage = Stage()
     with chdir(tmp_path):
         assert "no diagnosis" in top._write(stage.model)
-        stage.report = ldapdiag("diagnose", INCIDENT, "--format", "json").report
-        stage.pass_seconds(1)
+        incident = ldapdiag("diagnose", INCIDENT, "--format", "json").report
+        for number in range(4):
+            stage.report = {**incident}
+            stage.holds(monitored(7 + number, "10.77.2.2"))
+            stage.pass_seconds(1)
+            for readings in (stage.server.readings, stage.server.ghosts):
+                readings[-1] = replace(readings[-1], time=minutes(number))
         said = top._write(stage.model)
     (page,) = tmp_path.iterdir()
     assert page.name in said
+    assert "ldap://ds1" in page.read_text()  # the charts of the minutes before
+    assert "Ghost connections" in page.read_text()
     assert "no longer exist on app1" in page.read_text()
+
+
+@pytest.fixture
+def shown(monkeypatch) -> list[Any]:
+    """Return the models that would be on the terminal."""
+    models: list[Any] = []
+    monkeypatch.setattr(top, "_require_terminal", lambda: None)
+    monkeypatch.setattr(top, "_run", lambda model, *_: models.append(model))
+    return models
+
+
+def test_a_replay_of_a_capture_and_a_history(shown: list[Any], tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    ldapdiag("diagnose", INCIDENT, "--record", history)
+    ran = ldapdiag("top", "--replay", INCIDENT, history)
+    assert (ran.code, [f"{INCIDENT}" in line for line in ran.complaints]) == (0, [True, False])
+    (replay,) = shown
+    assert [one.report is None for one in replay.moments] == [False, True]
+    assert len({one.at for one in replay.moments}) == 1
+    assert replay.report["taken_at"] == replay.now.isoformat().replace("+00:00", "Z")
+    (server,) = replay.servers
+    assert {row.name: row.ends.ghosts for row in server.clients() if row.ends} == {"10.77.2.2": 268, "10.77.3.2": 0}
+    replay.step(1)
+    assert (server.current, server.judged.used) == (310, 335)
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ([], "name captures"),
+        (["ldap://ds1"], "no live target"),
+        (["nothing"], "nothing in it can be judged"),
+        ([f"{number}.tar" for number in range(201)], "at most 200"),
+        (["x", "--record", "y"], "a replay collects nothing"),
+    ],
+)
+def test_what_cannot_be_replayed(shown: list[Any], files: list[str], reason: str) -> None:
+    ran = ldapdiag("top", "--replay", *files)
+    assert (ran.code, shown, reason in "\n".join(ran.complaints)) == (2, [], True)
+
+
+def test_each_diagnosis_is_recorded(tmp_path: Path) -> None:
+    said: list[str] = []
+    history = tmp_path / "history"
+    asked = Judging(Output(), Detail(), Gate(), Collecting(Binding(), Given(None, "")), quiet=True)
+    options = asked.collecting.options(asked.notices)
+    diagnoses = top._Diagnoses([str(INCIDENT)], asked, options, Event(), Recording(history))
+    diagnoses.say = said.append
+    reports = [diagnoses.next() for _ in range(2)]
+    assert len(read(history).runs) == 1  # evidence of one time is one run
+    assert [sum(one["fact"] == "history" for one in report["evidence"]) for report in reports] == [0, 1]
+    history.unlink()
+    history.mkdir()
+    assert diagnoses.next()["findings"]
+    assert "cannot record" in said[0]

@@ -29,6 +29,7 @@ from experiments import (
     nights,
     reader_fuzzing,
     side_by_side,
+    top,
 )
 from experiments.notebook import AS_EXPECTED, go_on
 
@@ -55,6 +56,7 @@ EXPERIMENTS = {
         nights.EXPERIMENT,
         reader_fuzzing.EXPERIMENT,
         side_by_side.EXPERIMENT,
+        top.EXPERIMENT,
     )
 }
 

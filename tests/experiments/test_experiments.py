@@ -28,6 +28,7 @@ NAMES = (
     "nights",
     "reader-fuzzing",
     "side-by-side",
+    "top",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 

@@ -28,6 +28,13 @@ def test_without_a_file_anybody_may_ask() -> None:
     assert (read(None).tls, read(None).users) == (None, None)
 
 
+@pytest.mark.parametrize("library", ["yaml", "bcrypt"])
+def test_a_library_that_is_missing_is_noticed_at_the_start(tmp_path: Path, library: str, monkeypatch) -> None:
+    monkeypatch.setattr("ldapdiag.extras.find_spec", lambda name: None if name == library else name)
+    with pytest.raises(UsageError, match=f"--web-config needs {library}"):
+        read(written(tmp_path, "{}"))
+
+
 def test_certificate_users_and_version(tmp_path: Path) -> None:
     Authority(tmp_path).sign("ds1", "127.0.0.1")
     tls = "tls_server_config: {cert_file: ds1.pem, key_file: ds1.key, min_version: TLS13}"

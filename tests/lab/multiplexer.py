@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from contextlib import suppress
@@ -76,3 +77,15 @@ class Multiplexer:
             found.append(left.pop())
             left += _children(found[-1])
         return found
+
+
+def number(text: str, before: str) -> int:
+    """Return the number that follows a word on the screen of ldapdiag top; -1 without one."""
+    found = re.search(rf"{before} ([\d,]+)", text)
+    return int(found[1].replace(",", "")) if found else -1
+
+
+def row(text: str, client: str) -> list[str]:
+    """Return the cells of a client's row there."""
+    found = next((line for line in text.splitlines() if client in line and "ldap://" not in line), "")
+    return found.replace("^", " ").split()

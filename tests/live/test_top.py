@@ -14,25 +14,14 @@ import pytest
 from lab import boxes
 from lab.applications import OPEN
 from lab.host import wait_for
-from lab.multiplexer import Multiplexer
+from lab.multiplexer import Multiplexer, number, row
 from lab.searching_client import Lane, searching
+from ldapdiag.sources.history.recorded_runs import read
 
 RATE = 2
 """Connections a second that the leak opens."""
 BOX_SECONDS = 2
 MIDDLE, SHAPE = "(description=*iddl*)", "(description=*?*)"
-
-
-def number(text: str, before: str) -> int:
-    """Return the number that follows a word on the screen; -1 without one."""
-    found = re.search(rf"{before} ([\d,]+)", text)
-    return int(found[1].replace(",", "")) if found else -1
-
-
-def row(text: str, client: str) -> list[str]:
-    """Return the cells of a client's row."""
-    found = next((line for line in text.splitlines() if client in line and "ldap://" not in line), "")
-    return found.replace("^", " ").split()
 
 
 def ours(server, desk) -> set:
@@ -86,6 +75,7 @@ def _survives_a_hang(screen: Multiplexer, server, topology) -> None:
     screen.shows(lambda text: "counters OLD" not in text, "the counters stay old", seconds=60)
     server.restart()
     screen.shows(lambda text: "restarted" in text or number(text, "connections") in range(4), "no restart", seconds=60)
+    screen.shows(lambda text: row(text, "10.77.3.2")[1:2] != ["7"], "connections of before the restart", seconds=20)
 
 
 @pytest.mark.parametrize("number_of", [signal.SIGHUP, signal.SIGKILL])
@@ -107,13 +97,15 @@ def test_nothing_is_left_when_the_terminal_goes(laboratory, topology, desk, numb
     assert not topology.ldap.run("pgrep -f '[s]h -s' || true").strip()
 
 
-def test_ghosts_move_to_the_top(laboratory, topology, desk, start) -> None:
+def test_ghosts_move_to_the_top_and_are_recorded(laboratory, topology, desk, start, tmp_path: Path) -> None:
     server = laboratory.server("389-ds", topology.ldap)
     boxes.silent_drop(topology.fw, BOX_SECONDS)
     start(topology.app2, "held", count=30, name="foo")
     app = start(topology.app1, "leaking", count=6, rest=BOX_SECONDS + 1, rounds=2, live=2)
     targets = ("ldap://ldap", "ssh://ldap", "ssh://app1", "ssh://fw")
-    command = desk.command("top", *targets, *desk.bind, "--every", "10", "--apart", "1")
+    history = tmp_path / "history"
+    recorded = ("--every", "10", "--apart", "1", "--record", str(history))
+    command = desk.command("top", *targets, *desk.bind, *recorded)
     with Multiplexer(topology.desk, command, env=desk.environment, name="ghosts") as screen:
         wanted = len(app.truth().ends("unanswered") & server.held())
         text = screen.shows(
@@ -124,6 +116,12 @@ def test_ghosts_move_to_the_top(laboratory, topology, desk, start) -> None:
         screen.keys("Enter")
         screen.shows(lambda text: f"{wanted} ghosts" in text and "no longer exist" in text, "not the client's page")
         screen.keys("C-c")
+        screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)
+    assert read(history).runs[-1].servers[0].ghosts == wanted
+    command = desk.command("top", "--replay", str(history))
+    with Multiplexer(topology.desk, command, env=desk.environment, name="replay") as screen:
+        screen.shows(lambda text: "REPLAY" in text and f"ghosts {wanted}" in text, "no replay", seconds=40)
+        screen.keys("q")
         screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)
 
 

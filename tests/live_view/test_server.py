@@ -55,6 +55,21 @@ def test_a_restart_begins_rates_anew(*, by_time: bool) -> None:
     assert stage.server.operations_per_second() is None
 
 
+def test_what_was_read_before_a_restart_is_gone_at_once() -> None:
+    stage = Stage()
+    stage.report = report(direction(APP1, ghosts=3))
+    for _ in range(2):
+        stage.holds(monitored(50, APP1), total=1000)
+        stage.pass_seconds(10)
+    version, stage.counters = stage.server.version, look(current_connections=0, total_connections=2)
+    stage.now += 2
+    stage.server.counters.ask_once()
+    stage.model.update()
+    assert (stage.server.listed, stage.server.judged, rows(stage)) == (None, None, {})
+    assert stage.server.version > version
+    assert stage.server.listing.wake.is_set()
+
+
 def test_no_restart_where_the_list_is_older_than_the_counters() -> None:
     stage = Stage()
     for step in range(5):
@@ -70,6 +85,15 @@ def test_our_own_requests_are_no_operations() -> None:
         stage.counters = look(operations=100 + 8 * step + 30 * step, requests=8 * step)
         stage.pass_seconds(10)
     assert stage.server.operations_per_second() == pytest.approx(3, abs=0.1)
+
+
+def test_of_a_cut_list_the_sockets_of_the_diagnosis_count() -> None:
+    stage = Stage()
+    stage.report = report(direction(APP1, server_count=604), direction(APP2, server_count=22))
+    stage.holds(monitored(635, APP1), monitored(3, "10.77.4.2"))
+    stage.cut(500)
+    stage.pass_seconds(1)
+    assert {name: one.connections for name, one in rows(stage).items()} == {APP1: 604, APP2: 22}
 
 
 def test_a_cut_list_has_no_rates() -> None:

@@ -37,11 +37,14 @@ def _said(answer: object) -> object:
     return answer
 
 
-def test_an_answer_that_does_not_come_grows_old_without_an_error() -> None:
+@pytest.mark.parametrize(("interval", "seconds"), [(2.0, 5.5), (None, 121.5)])  # None: asked by a key
+def test_an_answer_that_does_not_come_grows_old_without_an_error(interval: float | None, seconds: float) -> None:
     clock = Clock()
-    source = TimedSource("counters", lambda: 1, lambda: 2.0, clock=clock)
+    source = TimedSource("counters", lambda: 1, lambda: interval, clock=clock)
     source.ask_once()
-    clock.now += 6
+    clock.now += seconds
+    assert not source.is_old
+    clock.now += 1
     assert (source.is_old, source.state.error) == (True, "")
 
 

@@ -10,6 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from command import INCIDENT, diagnose, ldapdiag
 from ldapdiag.report.monitoring.gauges import GAUGES
@@ -62,6 +63,22 @@ def test_each_metric_exists(name: str) -> None:
     found = set(METRIC.findall((EXAMPLES / name).read_text()))
     assert found
     assert found <= NAMES
+
+
+def test_legends_name_labels_of_their_metrics() -> None:
+    labels = {PREFIX + one.name: {*one.labels, "instance"} for one in GAUGES}
+    for target in (target for panel in DASHBOARD["panels"] for target in panel["targets"]):
+        (metric, *_) = METRIC.findall(target["expr"])
+        assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= labels[metric]
+
+
+def test_the_containers_have_their_files() -> None:
+    services = yaml.safe_load((EXAMPLES / "compose.yml").read_text())["services"]
+    mounted = [volume.split(":")[:2] for volume in services["prometheus"]["volumes"]]
+    assert {name for name, _ in mounted} == {"./prometheus.yml", "./alerts.yml"}
+    assert all((EXAMPLES / name).is_file() for name, _ in mounted)
+    assert f"--config.file={mounted[0][1]} " in services["prometheus"]["command"]
+    assert (EXAMPLES / services["exporter"]["build"]["context"] / "pyproject.toml").is_file()
 
 
 def test_the_dashboard_is_the_one_that_the_script_writes() -> None:

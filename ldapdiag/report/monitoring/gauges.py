@@ -86,7 +86,8 @@ def _accounts(report: Mapping[str, Any]) -> Iterator[Row]:
 def _half_dead(check: str, key: str) -> Callable[[Mapping[str, Any]], Iterable[Row]]:
     """Return a function that counts the dead connections of each client, where the check judged all its directions.
 
-    A finding without one is about connections that may be dead: their number is not known, so it is no 0.
+    A finding without one is about connections that may be dead: their number is not known, so it is no 0. Nor is that
+    of severed connections where no flow table of the path was read, though no packet is unanswered.
     """
 
     def rows(report: Mapping[str, Any]) -> Iterator[Row]:
@@ -96,13 +97,16 @@ def _half_dead(check: str, key: str) -> Callable[[Mapping[str, Any]], Iterable[R
         for one in report["directions"]:
             place = one["server"] or "", one["client"]
             counts[place[0]][place[1]] += one[key]
-            if f"{one['client']} -> {one['endpoint']}" not in clear:
+            is_untracked = key == "severed" and not one["middleboxes"]
+            if is_untracked or f"{one['client']} -> {one['endpoint']}" not in clear:
                 unclear.add(place)
-        shown = {
+        beyond = {one["server"] or "": one[key] for one in report["directions_beyond"] if one[key]}
+        shown: dict[str, dict[str, int]] = {server: {} for server in beyond} | {
             server: {name: count for name, count in each.items() if count or (server, name) not in unclear}
             for server, each in counts.items()
         }
-        return _listed({server: each for server, each in shown.items() if each}, {})
+        totals = {server: sum(shown[server].values()) + count for server, count in beyond.items()}
+        return _listed({server: each for server, each in shown.items() if each or server in totals}, totals)
 
     return rows
 

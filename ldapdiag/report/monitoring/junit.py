@@ -61,7 +61,8 @@ def _case(suite: Element, check: str, server: str | None, subject: str | None) -
 
 def _fails(finding: Mapping[str, Any], fail_on: Severity, *, only_new: bool) -> bool:
     counts = severity_of(finding) >= fail_on and not is_accepted(finding)
-    return counts and (not only_new or finding["change"] in GROWN or bool(finding["acceptance"]))
+    # What could not be compared (null) counts as new, as in cli.judging.exit_code.
+    return counts and (not only_new or finding["change"] in {None, *GROWN} or bool(finding["acceptance"]))
 
 
 def _text(text: str) -> str:

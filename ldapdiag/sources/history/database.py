@@ -171,6 +171,14 @@ class HistoryFile:
             self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", tuple(row.values()))  # noqa: S608  our own names
 
 
+def is_database(path: Path) -> bool:
+    """Return whether a file is a database of SQLite, as a history is."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def check(path: Path) -> None:
     """Raise HistoryError, before anything is collected, if no run can be recorded in a file."""
     attempt, folder = "record in", path.absolute().parent

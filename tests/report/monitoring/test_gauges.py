@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,8 @@ def samples(text: str) -> dict[tuple[str, ...], float]:
 
 def direction(client: str, **told: Any) -> dict[str, Any]:
     row = {"client": client, "client_count": 1, "client_hosts": [], "endpoint": "10.0.0.1:389", "ghosts": 0, "held": 0}
-    return row | {"live": 0, "server": "ldap", "server_count": 1, "severed": 0, "stranded": 0} | told
+    row |= {"live": 0, "middleboxes": ["fw"], "server": "ldap", "server_count": 1, "severed": 0, "stranded": 0}
+    return row | told
 
 
 def verdict(check: str, outcome: str, subject: str) -> dict[str, Any]:
@@ -67,6 +69,15 @@ def test_what_was_not_judged_is_absent(outcomes: tuple[str, ...]) -> None:
     names = {name[0] for name in samples(render(document))}
     assert names.isdisjoint({"ghost_connections", "stranded_connections", "severed_connections", "findings"})
     assert "connections" in names
+
+
+def test_without_a_flow_table_no_severed_connection_is_no_zero(tmp_path: Path) -> None:
+    shutil.copytree(INCIDENT, tmp_path, ignore=shutil.ignore_patterns("fw"), dirs_exist_ok=True)
+    found = samples(diagnose(tmp_path, "--format", "openmetrics", "--fail-on", "never").text)
+    assert found["ghost_connections", "10.77.2.2", "ldap"] == GHOSTS
+    assert "severed_connections" not in {name[0] for name in found}
+    some = documents.incident() | {"directions": [direction("10.0.0.2", middleboxes=[], severed=3)], "findings": []}
+    assert samples(render(some))["severed_connections", "10.0.0.2", "ldap"] == 3
 
 
 def test_connections_that_may_be_dead_are_no_zero() -> None:
@@ -108,8 +119,11 @@ def test_hostile_names_are_labels_and_bounded(names: list[str], endpoint: str) -
 
 def test_those_beyond_the_most_are_one_row() -> None:
     document = documents.incident() | {"directions": [direction(f"10.0.1.{number}", ghosts=2) for number in range(50)]}
+    beyond = {"directions": 9, "ghosts": 70, "server": "ldap", "server_count": 99, "severed": 0, "stranded": 0}
+    document["directions_beyond"] = [beyond, beyond | {"server": "other", "stranded": 4, "ghosts": 0}]
     found = samples(render(document))
-    assert found["ghost_connections", "ldap", OTHER] == 2 * (50 - MOST)
+    assert found["ghost_connections", "ldap", OTHER] == 2 * (50 - MOST) + 70
+    assert found["stranded_connections", OTHER, "other"] == 4
 
 
 def test_accounts_are_left_out_where_asked() -> None:

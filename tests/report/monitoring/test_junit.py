@@ -55,12 +55,13 @@ def test_evidence_that_was_not_read_is_an_error() -> None:
     assert read(render(document, fail_on=None))[1][Error] == 1
 
 
-@pytest.mark.parametrize("change", ["new", "worse", "same", "better", "not seen as well"])
-def test_only_what_is_new_or_worse_fails_where_asked(change: str) -> None:
+@pytest.mark.parametrize("change", ["new", "worse", None, "same", "better", "not seen as well"])
+def test_only_what_is_new_or_worse_fails_where_asked(change: str | None) -> None:
+    """What could not be compared (None) counts as new, as for the exit code (`Changes.has_grown`)."""
     document = documents.incident()
     document = document | {"findings": [one | {"change": change} for one in document["findings"]]}
     ends = read(render(document, fail_on=Severity.HIGH, only_new=True))[1]
-    assert bool(ends[Failure]) == (change in {"new", "worse"})
+    assert bool(ends[Failure]) == (change in {"new", "worse", None})
 
 
 @given(text=st.text(max_size=300))
