@@ -185,12 +185,7 @@ def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) ->
 
 def _folder(server: Process | None) -> str:
     """Return the folder that a diagnosis gives to the evidence of a server's host; empty: its host was not named."""
-    from ldapdiag.sources.live.local_host import own_folder  # noqa: PLC0415  import late
-    from ldapdiag.sources.targets import NamespaceTarget  # noqa: PLC0415
-
-    if server is None:
-        return ""
-    return server[1].name if isinstance(server[1], NamespaceTarget) else own_folder()
+    return "" if server is None else server[1].name
 
 
 def _log_files(

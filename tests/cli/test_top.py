@@ -115,7 +115,7 @@ def test_each_diagnosis_is_recorded(tmp_path: Path) -> None:
     history = tmp_path / "history"
     asked = Judging(Output(), Detail(), Gate(), Collecting(Binding(), Given(None, "")), quiet=True)
     options = asked.collecting.options(asked.notices)
-    diagnoses = top._Diagnoses([str(INCIDENT)], asked, options, Event(), Recording(history))
+    diagnoses = top._Diagnoses([str(INCIDENT)], asked, options, Event(), Recording(history), ())
     diagnoses.say = said.append
     reports = [diagnoses.next() for _ in range(2)]
     assert len(read(history).runs) == 1  # evidence of one time is one run
