@@ -39,8 +39,9 @@ def judge(
     configuration names. Where the configuration does not name all of them (dynlist searches by URLs in entries, an
     unknown overlay), the finding states it, and has no command.
 
-    Not judged is a log of expensive searches alone (event 1644 of Active Directory). A log of less than a day is not judged: applications repeat their searches daily. For an index that was added or
-    changed since the log began, only the log since then counts (createTimestamp, modifyTimestamp).
+    Not judged is a log of expensive searches alone (event 1644 of Active Directory). A log of less than a day is not
+    judged: applications repeat their searches daily. For an index that was added or changed since the log began, only
+    the log since then counts (createTimestamp, modifyTimestamp).
 
     possible: the log covers less than 30 days (a job may run once a month), or the configuration does not name all
     internal searches.
