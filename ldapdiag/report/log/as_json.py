@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.log.failed_binds import Failures
     from ldapdiag.analysis.log.operations import OperationGroup
+    from ldapdiag.analysis.log.searches import ReportedIndexes, SearchGroup, SlowestOperation, SortCount, Visits
     from ldapdiag.analysis.log.searches import Requester as RequesterOf
-    from ldapdiag.analysis.log.searches import SearchGroup, SlowestOperation, SortCount
     from ldapdiag.analysis.log.security import Security
     from ldapdiag.analysis.log.workload import ClientActivity, SearchTotals, Workload
     from ldapdiag.documents.log import Document, Stream, Unlisted
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Searches,
         Slowest,
         Target,
+        UsedIndexes,
         Waits,
         Workers,
     )
@@ -89,6 +90,7 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
     segment = work.segment
     zones = sorted(zone.decode("utf-8", "backslashreplace") for zone in segment.zones if zone)
     return {
+        **_logged(work),  # type: ignore[typeddict-item]  # mypy reads no optional keys there
         "schema": SCHEMA,
         "scanner": read.scanner,
         "cluster": cluster_as_data(read.cluster),
@@ -296,6 +298,16 @@ def _failures_of(group: Failures) -> FailedBindGroup:
     }
 
 
+def _logged(work: Workload) -> dict[str, str]:
+    """Return which searches the log has, where it has some alone."""
+    if not work.segment.least_visited:
+        return {}
+    from ldapdiag.analysis.log.logged_share import what_is_logged  # noqa: PLC0415  import late: most logs have all
+
+    logged = what_is_logged(work.segment, work.family)
+    return {"logged": logged} if logged else {}
+
+
 def _in_whole_seconds(segment: Segment) -> bool:
     """Return whether all durations are whole seconds, as old servers log them."""
     rows = (*segment.shapes.values(), *segment.targets.values())
@@ -338,6 +350,12 @@ def _filter_shape(search: SearchGroup, resolution: int) -> FilterShape:
     }
     if search.sorts:
         row["sorts"] = [_sort(keys, count) for keys, count in search.sorts.items()]
+    if search.reported:
+        visits = search.reported.values()
+        row["visited"] = sum(one.visited for one in visits)
+        row["pages"] = sum(one.pages for one in visits)
+        row["pages_from_disk"] = sum(one.from_disk for one in visits)
+        row["used_indexes"] = [_used_indexes(reported, one) for reported, one in search.reported.items()]
     return row
 
 
@@ -357,6 +375,21 @@ def _sort(keys: str, sort: SortCount) -> SearchSort:
         "vlv": sort.vlv,
         "vlv_by_index": sort.by_index,
         "vlv_errors": {str(err): count for err, count in sorted(sort.vlv_errors.items())},
+    }
+
+
+def _used_indexes(reported: ReportedIndexes, visits: Visits) -> UsedIndexes:
+    return {
+        "indexes": list(reported.indexes),
+        "preventing": list(reported.preventing),
+        "count": visits.results,
+        "etime_seconds": seconds(visits.etime),
+        "entries": visits.entries,
+        "visited": visits.visited,
+        "most_visited": visits.most_visited,
+        "pages": visits.pages,
+        "pages_from_disk": visits.from_disk,
+        "expected": visits.expected,
     }
 
 
