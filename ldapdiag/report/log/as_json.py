@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.log.failed_binds import Failures
     from ldapdiag.analysis.log.operations import OperationGroup
-    from ldapdiag.analysis.log.searches import ReportedIndexes, SearchGroup, SlowestOperation, SortCount, Visits
     from ldapdiag.analysis.log.searches import Requester as RequesterOf
+    from ldapdiag.analysis.log.searches import SearchGroup, SlowestOperation
     from ldapdiag.analysis.log.security import Security
     from ldapdiag.analysis.log.workload import ClientActivity, SearchTotals, Workload
     from ldapdiag.documents.log import Document, Stream, Unlisted
@@ -41,11 +41,9 @@ if TYPE_CHECKING:
         Searches,
         Slowest,
         Target,
-        UsedIndexes,
         Waits,
         Workers,
     )
-    from ldapdiag.documents.log_operations import Sort as SearchSort
     from ldapdiag.evidence.access_log import LogStream
     from ldapdiag.evidence.log.idle_times import IdleRow
     from ldapdiag.evidence.log.idle_times import IdleTimes as IdleTimesOf
@@ -348,49 +346,15 @@ def _filter_shape(search: SearchGroup, resolution: int) -> FilterShape:
         if search.slowest is None
         else {**_slowest(search.slowest, resolution), "filter": search.slowest.subject},
     }
-    if search.sorts:
-        row["sorts"] = [_sort(keys, count) for keys, count in search.sorts.items()]
-    if search.reported:
-        visits = search.reported.values()
-        row["visited"] = sum(one.visited for one in visits)
-        row["pages"] = sum(one.pages for one in visits)
-        row["pages_from_disk"] = sum(one.from_disk for one in visits)
-        row["used_indexes"] = [_used_indexes(reported, one) for reported, one in search.reported.items()]
+    if search.sorts or search.reported:
+        from ldapdiag.report.log.search_details_json import add_details  # noqa: PLC0415  import late: few logs have them
+
+        add_details(row, search)
     return row
 
 
 def _errors(errors: Mapping[int, int]) -> dict[str, int]:
     return {str(err): count for err, count in errors.items()}
-
-
-def _sort(keys: str, sort: SortCount) -> SearchSort:
-    return {
-        "keys": keys,
-        "count": sort.count,
-        "etime_seconds": seconds(sort.etime),
-        "unindexed": sort.unindexed,
-        "candidates": sort.candidates,
-        "most_candidates": sort.most_candidates,
-        "unsorted": sort.unsorted,
-        "vlv": sort.vlv,
-        "vlv_by_index": sort.by_index,
-        "vlv_errors": {str(err): count for err, count in sorted(sort.vlv_errors.items())},
-    }
-
-
-def _used_indexes(reported: ReportedIndexes, visits: Visits) -> UsedIndexes:
-    return {
-        "indexes": list(reported.indexes),
-        "preventing": list(reported.preventing),
-        "count": visits.results,
-        "etime_seconds": seconds(visits.etime),
-        "entries": visits.entries,
-        "visited": visits.visited,
-        "most_visited": visits.most_visited,
-        "pages": visits.pages,
-        "pages_from_disk": visits.from_disk,
-        "expected": visits.expected,
-    }
 
 
 def _costliest(times: Iterable[tuple[str, int]]) -> list[str]:
