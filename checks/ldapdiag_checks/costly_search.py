@@ -12,6 +12,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.reported_use import examines_many, visits_clause
 from ldapdiag.analysis.indexes.worth import without_result
+from ldapdiag.analysis.log.logged_share import what_is_logged
 from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, is_unindexed
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
@@ -260,8 +261,8 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestOperation) -
         yield f"{_seconds(search.wait)} of it was spent waiting for a worker thread: see worker-saturation."
     if traffic.segment.resolution >= SECOND:
         yield "The clock of this log has whole seconds, so short times are imprecise."
-    if _only_expensive(traffic):
-        yield "Only expensive searches are logged there: the time of all others is unknown."
+    if logged := what_is_logged(traffic.segment, traffic.workload.family):
+        yield f"{logged[0].upper()}{logged[1:]}."
     for asker in search.requesters[:3]:
         yield _asked(asker)
 
@@ -306,7 +307,7 @@ def _is_among(group: SearchGroup, search: SearchGroup) -> bool:
 
 
 def _only_expensive(traffic: Traffic) -> bool:
-    return traits_of(traffic.workload.family).logs_expensive_only
+    return traits_of(traffic.workload.family).logs_above is not None
 
 
 def _asked(asker: Requester) -> str:
