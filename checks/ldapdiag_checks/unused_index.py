@@ -64,7 +64,7 @@ def judge(
     """
     hours = coverage.seconds / HOUR
     if usage.reason:
-        few = traits_of(coverage.family).logs_expensive_only
+        few = traits_of(coverage.family).logs_above is not None
         short = "an access log of a day, better of a month" if coverage.seconds < DAY and not few else None
         how = IndexConfiguration.how if coverage.indexes is None else short
         yield NotJudged(subject=coverage.server, reason=usage.reason, how=how)
