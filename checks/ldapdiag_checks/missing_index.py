@@ -156,6 +156,8 @@ def _finding(
         f"an index would save about {in_seconds(seconds)}{saved_between(row.before, after)} in "
         f"{counted(row.examining, 'search')}, {percent(share)} of the search time"
     )
+    if not row.before:
+        saves = f"{counted(row.examining, 'search', 'searches')}{visits_clause(first)}; their time is not in the log"
     lacks = f"{counted(row.refused, 'search', 'searches')} failed for lack of it"
     return Finding(
         subject=_subject(row, plan),
