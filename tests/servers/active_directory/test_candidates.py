@@ -45,6 +45,12 @@ ROWS = {
     "4 OR with what no index answers": (event("(|(title=x)(!(company=y)))"), {(UNINDEXABLE, "company")}),
     "5 middle": (event("(displayName=*smith*)"), {(MISSING, "displayName", T)}),
     "5 end": (event("(displayName=*smith)"), {(MISSING, "displayName", T)}),
+    "5 one level": (
+        event("(displayName=*smith*)", used=CHILDREN, scope="onelevel"), {(MISSING, "displayName", T)},
+    ),
+    "5 one level with both indexes": (
+        event("(info=*smith*)", used=CHILDREN, scope="onelevel"), {(LIMIT, "info")},
+    ),
     "5 but the index is there": (event("(description=*smith*)", used="idx_T:3:N;", visited=3), set()),
     "6 short": (event("(description=*sm*)"), {(SHORT, "description")}),
     "6 short without an index": (event("(displayName=*sm*)"), {(SHORT, "displayName")}),
