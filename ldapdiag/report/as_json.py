@@ -14,6 +14,7 @@ from ldapdiag import __version__
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.logged_share import what_is_logged
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.host_facts import EventThresholds
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.exempt_accounts import ExemptAccounts
@@ -150,7 +151,8 @@ def _host(host: Host, roles: Sequence[str]) -> dict[str, Any]:
 
 def _server(one: Instance, diagnosis: Diagnosis) -> dict[str, Any]:
     """Return a directory server or proxy."""
-    logged = dict.fromkeys(what_is_logged(log.segment, log.family) for log in one.access_logs)
+    thresholds = diagnosis.facts.of(EventThresholds, one.name)
+    logged = dict.fromkeys(what_is_logged(log.segment, log.family, thresholds) for log in one.access_logs)
     return {
         **({"logged": sentences} if (sentences := list(filter(None, logged))) else {}),
         "name": one.name,

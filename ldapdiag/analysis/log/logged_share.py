@@ -13,16 +13,20 @@ from ldapdiag.wording import counted, duration, number
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.host_facts import EventThresholds
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.servers.traits import LogThresholds
 
 QUERY = r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters"
 
 
-def what_is_logged(segment: Segment, family: Family | None) -> str:
+def what_is_logged(segment: Segment, family: Family | None, configured: EventThresholds | None = None) -> str:
     """Return a sentence on the searches that the log has, without its full stop; empty: those of all."""
     default = traits_of(family).logs_above
     if default is None or not segment.least_visited:
         return ""
+    if configured is not None:
+        return _configured(configured, default)
     if segment.least_visited.get(0, 2) <= 1:
         return (
             "searches that visited one entry in less than a millisecond are in this log: its thresholds were lowered, "
@@ -42,4 +46,23 @@ def what_is_logged(segment: Segment, family: Family | None) -> str:
         f"all searches of this log are above the default thresholds: one that visited fewer than {visited}, or fewer "
         f"than {in_vain} of which less than 10 % were returned, in less than {duration(default.milliseconds / 1000)} "
         "is not in this log, however often it was sent"
+    )
+
+
+def _configured(settings: EventThresholds, default: LogThresholds) -> str:
+    """Return the sentence on a log whose thresholds are known; a time threshold of 0 is the default."""
+    visited, in_vain = (
+        value if given is None else given
+        for given, value in zip((settings.visited, settings.visited_in_vain), default, strict=False)
+    )
+    time = settings.milliseconds or default.milliseconds
+    if visited <= 1:
+        return (
+            "every search that visited an entry is logged (Expensive Search Results Threshold of "
+            f"{visited}), if it was so during this log; that one is here does not mean that it is slow"
+        )
+    return (
+        f"searches are logged that visited {number(visited)} entries or more, or {number(in_vain)} of which less than "
+        f"10 % were returned, or took {duration(time / 1000)}, if it was so during this log; any other is not in this "
+        "log, however often it was sent"
     )
