@@ -35,7 +35,7 @@ SCHEMA: Mapping[str, Mapping[str, str]] = {
     "title": {},
     "department": {"searchFlags": "640"},
     "company": {},
-    "info": {},
+    "info": {"searchFlags": "33"},
     "mobile": {},
     "initials": {"isMemberOfPartialAttributeSet": "TRUE"},
     "showInAdvancedViewOnly": {"attributeSyntax": "2.5.5.8"},

@@ -39,8 +39,9 @@ def judge(
     configuration names. Where the configuration does not name all of them (dynlist searches by URLs in entries, an
     unknown overlay), the finding states it, and has no command.
 
-    Not judged is a log of expensive searches alone (event 1644 of Active Directory). A log of less than a day is not judged: applications repeat their searches daily. For an index that was added or
-    changed since the log began, only the log since then counts (createTimestamp, modifyTimestamp).
+    Not judged is a log of expensive searches alone (event 1644 of Active Directory). A log of less than a day is not
+    judged: applications repeat their searches daily. For an index that was added or changed since the log began, only
+    the log since then counts (createTimestamp, modifyTimestamp).
 
     possible: the log covers less than 30 days (a job may run once a month), or the configuration does not name all
     internal searches.
@@ -63,7 +64,7 @@ def judge(
     """
     hours = coverage.seconds / HOUR
     if usage.reason:
-        few = traits_of(coverage.family).logs_expensive_only
+        few = traits_of(coverage.family).logs_above is not None
         short = "an access log of a day, better of a month" if coverage.seconds < DAY and not few else None
         how = IndexConfiguration.how if coverage.indexes is None else short
         yield NotJudged(subject=coverage.server, reason=usage.reason, how=how)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Not, assertions
+from ldapdiag.evidence.filter_tree import AssertionKind, Not, assertions
 from ldapdiag.servers.indexes.candidates import Cause, Change
 from ldapdiag.wording import counted, number
 
@@ -82,11 +82,12 @@ def as_reported(
     uses = [use for use, _ in _examining(group)]
     walked = any(not traits.walks.isdisjoint(map(str.lower, use.indexes)) for use in uses)
     preventing = frozenset(name for use in uses for name in use.preventing)
+    usual = traits.index_types.get(AssertionKind.EQUALITY)
     one_level = traits.one_level_type if group.scope == "one" else ""
     if leaf.change is not None:
         if leaf.cause is Cause.UNCONFIGURED and preventing and leaf.assertion.attribute not in preventing:
             return replace(leaf, cause=Cause.LIMIT_PERHAPS, change=None)
-        wanted = leaf.change.type == traits.index_types.get(leaf.assertion.kind) and one_level
+        wanted = leaf.change.type == usual and one_level
         return replace(leaf, change=Change(leaf.change.attribute, wanted)) if wanted else leaf
     if leaf.cause not in ANSWERED or not uses:
         return leaf
@@ -95,8 +96,8 @@ def as_reported(
         name = leaf.assertion.name
         why = f"its index is configured, and the server used {names} and names {name} as what prevents a better choice"
         return replace(leaf, cause=Cause.NOT_BUILT, why=why, unproven=True)
-    usual = traits.index_types.get(leaf.assertion.kind)
-    if walked and one_level and leaf.cause is Cause.NONE and usual in types and one_level not in types:
+    medial = leaf.assertion.kind is AssertionKind.SUBSTRING and leaf.assertion.initial == 0
+    if walked and one_level and not medial and leaf.cause is Cause.NONE and usual in types and one_level not in types:
         return replace(leaf, cause=Cause.TYPE_MISSING, change=Change(leaf.assertion.name, one_level))
     if walked and any(simulated(each).change is not None for each in assertions(filter_)):
         return leaf  # another part has no index, which explains a walk for all of an OR
@@ -106,6 +107,8 @@ def as_reported(
 def _why_many(group: SearchGroup, *, walked: bool) -> str:
     visited = number(round(examined_each(group) or 0))
     chosen = "the server expected too many entries of its index" if walked else "its index was used"
+    if not any(use.indexes for use in group.reported):
+        chosen = "it has an index, which was not used or has too many entries (old events do not show which)"
     return (
         f"{chosen}, and each search visits {visited} entries to return {number(round(group.entries / group.answered))}"
     )

@@ -132,9 +132,9 @@ def look_up(assertion: Assertion, scope: str, database: Database) -> Leaf:
     if wanted is None:
         why = f"shorter than {TUPLE_LENGTH} characters"
         return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.TOO_SHORT, why=why)
-    named = database.schema.primary(assertion.name)
+    primary = database.schema.primary(assertion.name)
     cause = Cause.TYPE_MISSING if types else Cause.NO_INDEX
-    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=cause, change=Change(named, wanted))
+    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=cause, change=Change(primary, wanted))
 
 
 def _wanted(assertion: Assertion, scope: str) -> Iterator[str]:

@@ -36,6 +36,12 @@ def closed_archive(head: bytes) -> str:
     if not name or DOCUMENT.search(head[:200]):
         return ""
     return f"is a {name} archive, which is not opened; unpack it first"
+EVENT_LOG = b"ElfFile\0"
+"""An event log of Windows (EVTX)."""
+CONVERTED = (
+    "an event log of Windows; convert it there: wevtutil qe FILE.evtx /lf:true /f:xml "
+    '/q:"*[System[(EventID=1644)]]" > events.xml'
+)
 
 
 def text_of(head: bytes) -> str | None:
@@ -48,6 +54,8 @@ def text_of(head: bytes) -> str | None:
 
 def beginning_of(head: bytes) -> str:
     """Return what a file begins with, as an end of a sentence in parentheses."""
+    if head.startswith(EVENT_LOG):
+        return CONVERTED
     line = text_of(head)
     if line is None:
         return f"first bytes: {head[:4].hex(' ')}"

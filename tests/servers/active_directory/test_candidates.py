@@ -45,6 +45,12 @@ ROWS = {
     "4 OR with what no index answers": (event("(|(title=x)(!(company=y)))"), {(UNINDEXABLE, "company")}),
     "5 middle": (event("(displayName=*smith*)"), {(MISSING, "displayName", T)}),
     "5 end": (event("(displayName=*smith)"), {(MISSING, "displayName", T)}),
+    "5 one level": (
+        event("(displayName=*smith*)", used=CHILDREN, scope="onelevel"), {(MISSING, "displayName", T)},
+    ),
+    "5 one level with both indexes": (
+        event("(info=*smith*)", used=CHILDREN, scope="onelevel"), {(LIMIT, "info")},
+    ),
     "5 but the index is there": (event("(description=*smith*)", used="idx_T:3:N;", visited=3), set()),
     "6 short": (event("(description=*sm*)"), {(SHORT, "description")}),
     "6 short without an index": (event("(displayName=*sm*)"), {(SHORT, "displayName")}),
@@ -89,6 +95,15 @@ def test_a_row_of_the_decision_table_and_what_is_beside_it(asked, expected, tmp_
     assert set(found) == expected
     untested = {one.confidence for one in found.values() if one.observed.get("types")}
     assert Confidence.CERTAIN not in untested, "no rule was compared with Windows"
+
+
+def test_events_of_old_servers_which_have_neither_times_nor_indexes_are_no_all_clear(tmp_path):
+    events = Events()
+    events.ask("(title=x)", is_old=True)
+    events.ask("(!(company=y))", is_old=True)
+    found = audited(tmp_path, events)
+    assert set(found) == {(MISSING, "title", A), (UNINDEXABLE, "company")}
+    assert "visits 90,000 entries and returns 1; their time is not in the log" in found[MISSING, "title", A].title
 
 
 def test_without_a_schema_nothing_is_called_missing_and_the_filters_that_no_index_answers_are_found(tmp_path):
