@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ldapdiag.evidence.log.envelope import decoded
+from ldapdiag.evidence.log.event_exports import EVENTS_CSV, MOST_OF_ROW
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from log.windows_events import EXPORTS, FORMS, NEW, OLD, as_csv, as_messages, as_viewer, as_xml, event
@@ -212,3 +217,28 @@ def test_controllers_with_the_same_events_are_no_copies(form: Callable[..., str]
         (tmp_path / name / "events").write_text(form([event(number, server=name) for number in range(30)]))
 
     assert len(read([str(tmp_path)]).streams) == 2
+
+
+CSV_OF_MANY = as_csv([event(number, f' (cn="{number},\n;") ') for number in range(12)]).encode()
+
+
+@given(st.lists(st.integers(0, len(CSV_OF_MANY)), max_size=5))
+def test_a_table_is_decoded_wherever_its_data_are_divided(cuts: list[int]) -> None:
+    places = [0, *sorted(cuts), len(CSV_OF_MANY)]
+    decoder = EVENTS_CSV.decoder()
+    parts = [decoder.feed(CSV_OF_MANY[begin:end]) for begin, end in itertools.pairwise(places)]
+
+    assert b"".join([*parts, decoder.finish()]) == decoded(EVENTS_CSV, CSV_OF_MANY)
+
+
+def test_a_missing_quotation_mark_does_not_keep_the_rest_of_a_table() -> None:
+    head, *rows = as_csv([event(number) for number in range(9)]).encode().splitlines(keepends=True)
+    decoder = EVENTS_CSV.decoder()
+    decoder.feed(head + b'"DC1","11/20/2026 8:54:04 AM","10.1\n')
+    most = 0
+    for _ in range(100):
+        decoder.feed(b"".join(rows) * 30)
+        most = max(most, len(decoder._rest))  # type: ignore[attr-defined]
+
+    assert most <= MOST_OF_ROW + len(b"".join(rows)) * 30
+    assert decoder.feed(b"".join(rows) * 1000).count(b'"event 1644"') > 1000

@@ -71,3 +71,16 @@ def test_each_controller_is_judged_by_its_own_events(tmp_path: Path) -> None:
 
     assert [server["name"] for server in found["servers"]] == ["DC1", "DC2"]
     assert {one["server"] for one in found["findings"]} == {"DC1"}
+
+
+def test_events_without_times_are_not_called_fast(tmp_path: Path) -> None:
+    (tmp_path / "old.xml").write_text(as_xml([event(number, is_old=True) for number in range(50)]))
+
+    (verdict,) = [
+        one
+        for one in ldapdiag("diagnose", tmp_path / "old.xml", "--format", "json").report["verdicts"]
+        if one["check"] == "costly-search"
+    ]
+
+    assert verdict["outcome"] == "not-judged"
+    assert "do not have the times" in verdict["reason"]
