@@ -41,6 +41,18 @@ def test_a_log_shows_visits_pages_indexes_and_who_asks(form: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    ("form", "wanted"), [("html", "DNT_index"), ("markdown", "DNT_index"), ("csv", "1000000,74350")]
+)
+def test_pages_and_tables_have_them_too(form: str, wanted: str, tmp_path: Path) -> None:
+    (tmp_path / "events.xml").write_text(as_xml([walking(number) for number in range(50)]))
+
+    text = ldapdiag("log", tmp_path / "events.xml", "--format", form).text
+
+    assert wanted in text
+    assert form == "csv" or LONG in text
+
+
+@pytest.mark.parametrize(
     ("events", "said"),
     [
         ([walking(1), walking(2)], "above the default thresholds"),
