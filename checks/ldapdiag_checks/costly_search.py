@@ -12,7 +12,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.reported_use import examines_many, visits_clause
 from ldapdiag.analysis.indexes.worth import without_result
-from ldapdiag.analysis.log.logged_share import what_is_logged
+from ldapdiag.analysis.log.logged_share import has_no_times, what_is_logged
 from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, is_unindexed
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
@@ -113,6 +113,11 @@ def judge(
     if not any(search.answered for search in searches):
         reason = "no search was answered while the access log was written"
         how = "an access log of a busy hour; of slapd, at loglevel stats"
+        yield NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        return
+    if has_no_times(traffic.segment):
+        reason = "its events 1644 do not have the times of the searches"
+        how = "events of Windows Server 2012 R2 or later, or of an earlier one with KB2800945"
         yield NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
         return
     costly = costly_searches(workload)

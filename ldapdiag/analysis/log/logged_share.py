@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 QUERY = r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters"
 
 
+def has_no_times(segment: Segment) -> bool:
+    """Return whether the server did not log how long its searches took: those before KB2800945 do not."""
+    return segment.least_visited.keys() == {-1}
+
+
 def what_is_logged(segment: Segment, family: Family | None, configured: EventThresholds | None = None) -> str:
     """Return a sentence on the searches that the log has, without its full stop; empty: those of all."""
     default = traits_of(family).logs_above

@@ -168,6 +168,8 @@ EVENTS_JSON = Envelope(
 
 MOST_OF_ROW = 1 << 20
 """Characters of a row; in a longer one a quotation mark is missing."""
+ENOUGH_TO_BEGIN = 1 << 16
+"""Bytes that show the header, the delimiter, and where the first whole row begins."""
 DELIMITERS = "\t;,"
 ASKED = "searchscope attributeselection servercontrols"
 IN_BOTH_ORDERS = (
@@ -207,7 +209,12 @@ class EventTable:
 
     def feed(self, data: bytes) -> bytes:
         """Return the events that the next data complete, in a line each."""
-        data = self._rest + data if self._delimiter else self._begun(data)
+        data = self._rest + data
+        if not self._delimiter:
+            if len(data) < ENOUGH_TO_BEGIN:
+                self._rest = data
+                return b""
+            data = self._begun(data)
         end = data.rfind(b"\n") + 1
         quotes = data.count(b'"', 0, end)
         while end and quotes % 2:
@@ -221,8 +228,9 @@ class EventTable:
 
     def finish(self) -> bytes:
         """Return what the end of the text completes or has cut off."""
-        rest, self._rest = self._rest, b""
-        return self._decoded(rest) if rest.strip() else b""
+        rest = self._rest if self._delimiter else self._begun(self._rest)
+        self._rest = b""
+        return self._lost() + (self._decoded(rest) if rest.strip() else b"")
 
     def _decoded(self, data: bytes) -> bytes:
         text = data.decode("utf-8", "surrogateescape")

@@ -18,7 +18,7 @@ MOST_SORTS = 100
 OTHER_SORT = Sorting(OTHER)
 MOST_VISITED = 4
 """The place of a maximum in the counts of a ReportedUse; the others are sums."""
-MOST_USES = 50
+MOST_USES = 20
 """Different combinations of used indexes and attributes without one, in one row."""
 OTHER_USE = ReportedUse(OTHER, OTHER)
 MOST_STOPPED = 100

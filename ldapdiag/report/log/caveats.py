@@ -40,6 +40,7 @@ CAPS = {
     "not_indexed": "attributes without an index",
     "pieces": "substring lengths",
     "sorts": "sort keys",
+    "reported": "combinations of used indexes",
     "lookups": "indexed attributes",
     "modified": "modified attributes",
     "noticed": "filters in the errors log",

@@ -115,8 +115,8 @@ def _longest_idle_time(used_again: Plain) -> str:
     return duration(used_again["longest_seconds"]) if used_again["count"] else ""
 
 
-def _used_indexes(search: Plain) -> str:
-    found = dict.fromkeys(" ".join(one["indexes"]) for one in search.get("used_indexes", ()))
+def _used_indexes(used: Iterable[Plain] | None) -> str:
+    found = dict.fromkeys(" ".join(one["indexes"]) for one in used or ())
     return ", ".join(filter(None, found))
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ldapdiag.evidence.log.envelope import decoded
+from ldapdiag.evidence.log.event_exports import EVENTS_CSV, MOST_OF_ROW
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from log.windows_events import EXPORTS, FORMS, NEW, OLD, as_csv, as_messages, as_viewer, as_xml, event
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+WRITTEN = ("Event1644Reader", "wevtutil", "PowerShell 5.1")
+"""Forms that Windows PowerShell also writes as UTF-16."""
 TRUTH = (
     event(0),
     event(
@@ -70,8 +77,10 @@ def test_the_truth_is_that_of_the_list(truth: dict) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", EXPORTS)
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    ("form", "encoding"),
+    [*((form, "utf-8") for form in EXPORTS), *((form, "utf-16") for form in WRITTEN), ("semicolons", "utf-8-sig")],
+)
 def test_every_form_gives_the_truth(form: str, encoding: str, truth: dict, tmp_path: Path) -> None:
     logs = reading(tmp_path / "events", EXPORTS[form](TRUTH), encoding)
 
@@ -83,8 +92,10 @@ def test_every_form_gives_the_truth(form: str, encoding: str, truth: dict, tmp_p
     }
 
 
-@pytest.mark.parametrize("culture", FORMS)
-@pytest.mark.parametrize("form", [as_csv, as_messages, as_viewer])
+@pytest.mark.parametrize(
+    ("culture", "form"),
+    [*((culture, as_csv) for culture in FORMS), ("de-DE", as_messages), ("ko-KR", as_viewer), ("en-GB", as_viewer)],
+)
 def test_every_culture_gives_the_truth(culture: str, form: object, truth: dict, tmp_path: Path) -> None:
     grouped = {"grouped": True} if form is as_csv else {}
 
@@ -143,7 +154,7 @@ def test_truncated_and_forged_events_are_not_understood(tmp_path: Path) -> None:
     assert (segment.misread, segment.operations[SEARCH]) == (4, 5)
 
 
-@pytest.mark.parametrize("form", sorted(EXPORTS.keys() - {"Event Viewer, CSV", "Event Viewer, text"}))
+@pytest.mark.parametrize("form", ["Event1644Reader", "Get-WinEvent | Export-Csv", "wevtutil", "NXLog", "PowerShell 7"])
 def test_each_controller_in_a_file_is_a_server(form: str, tmp_path: Path) -> None:
     """But in CSV and text of the Event Viewer, which has no name of the computer."""
     events = [event(number, server=f"DC{number % 2}.x.test", milliseconds=100 + number) for number in range(40)]
@@ -212,3 +223,28 @@ def test_controllers_with_the_same_events_are_no_copies(form: Callable[..., str]
         (tmp_path / name / "events").write_text(form([event(number, server=name) for number in range(30)]))
 
     assert len(read([str(tmp_path)]).streams) == 2
+
+
+CSV_OF_MANY = as_csv([event(number, f' (cn="{number},\n;") ') for number in range(12)]).encode()
+
+
+@given(st.lists(st.integers(0, len(CSV_OF_MANY)), max_size=5))
+def test_a_table_is_decoded_wherever_its_data_are_divided(cuts: list[int]) -> None:
+    places = [0, *sorted(cuts), len(CSV_OF_MANY)]
+    decoder = EVENTS_CSV.decoder()
+    parts = [decoder.feed(CSV_OF_MANY[begin:end]) for begin, end in itertools.pairwise(places)]
+
+    assert b"".join([*parts, decoder.finish()]) == decoded(EVENTS_CSV, CSV_OF_MANY)
+
+
+def test_a_missing_quotation_mark_does_not_keep_the_rest_of_a_table() -> None:
+    head, *rows = as_csv([event(number) for number in range(9)]).encode().splitlines(keepends=True)
+    decoder = EVENTS_CSV.decoder()
+    decoder.feed(head + b'"DC1","11/20/2026 8:54:04 AM","10.1\n')
+    most = 0
+    for _ in range(100):
+        decoder.feed(b"".join(rows) * 30)
+        most = max(most, len(decoder._rest))  # type: ignore[attr-defined]
+
+    assert most <= MOST_OF_ROW + len(b"".join(rows)) * 30
+    assert decoder.feed(b"".join(rows) * 1000).count(b'"event 1644"') > 1000

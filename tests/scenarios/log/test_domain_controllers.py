@@ -41,6 +41,18 @@ def test_a_log_shows_visits_pages_indexes_and_who_asks(form: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    ("form", "wanted"), [("html", "DNT_index"), ("markdown", "DNT\\_index"), ("csv", "1000000,74350")]
+)
+def test_pages_and_tables_have_them_too(form: str, wanted: str, tmp_path: Path) -> None:
+    (tmp_path / "events.xml").write_text(as_xml([walking(number) for number in range(50)]))
+
+    text = ldapdiag("log", tmp_path / "events.xml", "--format", form).text
+
+    assert wanted in text
+    assert form == "csv" or LONG in text
+
+
+@pytest.mark.parametrize(
     ("events", "said"),
     [
         ([walking(1), walking(2)], "above the default thresholds"),
@@ -71,3 +83,16 @@ def test_each_controller_is_judged_by_its_own_events(tmp_path: Path) -> None:
 
     assert [server["name"] for server in found["servers"]] == ["DC1", "DC2"]
     assert {one["server"] for one in found["findings"]} == {"DC1"}
+
+
+def test_events_without_times_are_not_called_fast(tmp_path: Path) -> None:
+    (tmp_path / "old.xml").write_text(as_xml([event(number, is_old=True) for number in range(50)]))
+
+    (verdict,) = [
+        one
+        for one in ldapdiag("diagnose", tmp_path / "old.xml", "--format", "json").report["verdicts"]
+        if one["check"] == "costly-search"
+    ]
+
+    assert verdict["outcome"] == "not-judged"
+    assert "do not have the times" in verdict["reason"]
