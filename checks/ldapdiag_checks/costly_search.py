@@ -6,12 +6,13 @@ Costly searches: those that take a large share of all search time and are slow, 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.reported_use import examines_many, visits_clause
 from ldapdiag.analysis.indexes.worth import without_result
+from ldapdiag.analysis.log.logged_share import what_is_logged
 from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, is_unindexed
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
@@ -19,6 +20,7 @@ from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.host_facts import EventThresholds
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.finding import NEXT, NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.lazy_pattern import pattern
@@ -63,6 +65,7 @@ def judge(
     server: Instance,
     traffic: Traffic,
     plan: IndexPlan | None = None,
+    thresholds: EventThresholds | None = None,
     *,
     limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
@@ -113,7 +116,8 @@ def judge(
         return
     costly = costly_searches(workload)
     for search, worst in costly[:MOST]:
-        yield _finding(server, traffic, search, worst, plan, limits)
+        sentences = [*_sentences(traffic, search, worst, thresholds), _helped_by(search, plan)]
+        yield _finding(server, traffic, search, worst, sentences, limits)
     yield _of_other_searches(server, [search for search, _ in costly], searches, total, traffic.segment.shapes.omitted)
 
 
@@ -200,7 +204,7 @@ def _finding(
     traffic: Traffic,
     search: SearchGroup,
     worst: SlowestOperation,
-    plan: IndexPlan | None,
+    sentences: Sequence[str],
     limits: CostLimits,
 ) -> Finding:
     place = search.place
@@ -212,7 +216,7 @@ def _finding(
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {percent(search.share)} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",
-        detail="\n".join([*_sentences(traffic, search, worst), _helped_by(search, plan)]),
+        detail="\n".join(sentences),
         observed={
             "server": server.name,
             "shape": search.shape,
@@ -240,7 +244,9 @@ def _finding(
     )
 
 
-def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestOperation) -> Iterator[str]:
+def _sentences(
+    traffic: Traffic, search: SearchGroup, worst: SlowestOperation, thresholds: EventThresholds | None
+) -> Iterator[str]:
     where = f" (conn={worst.connection} op={worst.operation})" if worst.connection is not None else ""
     names = attributes_of(search.shape)
     if names:
@@ -259,8 +265,8 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestOperation) -
         yield f"{_seconds(search.wait)} of it was spent waiting for a worker thread: see worker-saturation."
     if traffic.segment.resolution >= SECOND:
         yield "The clock of this log has whole seconds, so short times are imprecise."
-    if _only_expensive(traffic):
-        yield "Only expensive searches are logged there: the time of all others is unknown."
+    if logged := what_is_logged(traffic.segment, traffic.workload.family, thresholds):
+        yield f"{logged[0].upper()}{logged[1:]}."
     for asker in search.requesters[:3]:
         yield _asked(asker)
 
@@ -305,7 +311,7 @@ def _is_among(group: SearchGroup, search: SearchGroup) -> bool:
 
 
 def _only_expensive(traffic: Traffic) -> bool:
-    return traits_of(traffic.workload.family).logs_expensive_only
+    return traits_of(traffic.workload.family).logs_above is not None
 
 
 def _asked(asker: Requester) -> str:

@@ -189,9 +189,9 @@ def diagnose(
         HAProxy's show sess and haproxy.cfg, F5's show sys connection and profiles, nft list ruleset, iptables-save,
         conntrack -S, sysctl, ip route, ip addr, nstat, /proc/net/netstat, /proc/PID/limits, /proc/PID/fd listed or
         counted, /proc/PID/task/*/stat with wchan and syscall, cn=monitor and cn=config as LDIF, slapd.conf, output of
-        dsconf and dsconfig, Active Directory's LDAP policies, the errors log of 389-ds, the log of slapd, access logs
-        (rotated sets, too); archives of these (tar, gz, bz2, xz, zst). Only bare numbers (fd) and times (captured-at)
-        need a file name.
+        dsconf and dsconfig, Active Directory's LDAP policies and registry (reg query), the errors log of 389-ds, the
+        log of slapd, access logs (rotated sets, too); archives of these (tar, gz, bz2, xz, zst). Only bare numbers (fd)
+        and times (captured-at) need a file name.
 
     Recorded runs:
         --record FILE adds the numbers of this run to a history, and no address, DN or password; evidence of the same

@@ -198,8 +198,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
 
     Logs that are read:
         Access logs of 389-ds, Red Hat and Sun directory servers, the log of slapd (stderr or syslog, loglevel stats),
-        those of OpenDJ and its relatives, of PingDirectory, and Active Directory's events 1644 as CSV or XML; plain or
-        as gz, bz2, xz, zst, tar, and within the logs of Docker, CRI, the journal or syslog.
+        those of OpenDJ and its relatives, of PingDirectory, and Active Directory's events 1644 (CSV, XML, JSON); plain
+        or as gz, bz2, xz, zst, tar, and within the logs of Docker, CRI, the journal or syslog.
 
     Times:
         TIME is 09:55 (the last in the logs; after --since the next one), -1h or -30m (before the end of the logs),

@@ -179,6 +179,8 @@ class Document(TypedDict):
     unreliable: list[str]
     """Why counts by connection are wrong: several servers write one log at once. Also in `remarks`."""
     remarks: list[str]
+    logged: NotRequired[str]
+    """Which searches the log has, where those alone are logged that reach a threshold (Active Directory)."""
     stopped: bool
     """Interrupted by Ctrl-C."""
     since: str | None

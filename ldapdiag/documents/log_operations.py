@@ -226,6 +226,26 @@ class Trend(TypedDict):
     """Null for fewer than 10 results, quarters under a minute or without searches, or if a cap was hit."""
 
 
+class UsedIndexes(TypedDict):
+    """Searches for which the server says that it used the same indexes (Active Directory)."""
+
+    indexes: list[str]
+    """As logged; empty: the log does not have them."""
+    preventing: list[str]
+    """Attributes of the filter for which no index could be used, in lower case."""
+    count: int
+    etime_seconds: float
+    entries: int
+    visited: int
+    most_visited: int
+    """For one search."""
+    pages: int
+    """Database pages looked at."""
+    pages_from_disk: int
+    expected: int
+    """Entries that the server expected of the indexes before it looked."""
+
+
 class FilterShape(Kind, Trend):
     """Searches with one filter shape; the most time first."""
 
@@ -240,6 +260,13 @@ class FilterShape(Kind, Trend):
     accounts: list[str]
     worst: SlowestSearch | None
     sorts: NotRequired[list[Sort]]
+    visited: NotRequired[int]
+    """Entries that the server examined, where the log has them."""
+    pages: NotRequired[int]
+    """Database pages that it looked at, and those of them that it read from the disk."""
+    pages_from_disk: NotRequired[int]
+    used_indexes: NotRequired[list[UsedIndexes]]
+    """The most visited entries first."""
 
 
 class Shape(FilterShape):

@@ -196,6 +196,8 @@ class ServerRow(TypedDict):
     description: str
     """The product with its version, as far as known."""
     family: Literal["389ds", "openldap", "dsee", "opendj", "ping", "ad", "ibm"] | None
+    logged: NotRequired[list[str]]
+    """Which searches its access logs have, where those alone are logged that reach a threshold."""
     name: str
     numbers: ServerNumbers | None
     """Of `ldapdiag diagnose`, else null."""

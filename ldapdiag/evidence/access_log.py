@@ -65,7 +65,7 @@ class AccessLog:
     kind: ClassVar[str] = "access-log"
     how: ClassVar[str] = (
         "389-ds: /var/log/dirsrv/slapd-INSTANCE/access*; OpenLDAP: slapd's syslog or stderr at loglevel stats; OpenDJ, "
-        "PingDirectory and DSEE: logs/access*; Active Directory: its events 1644 as CSV"
+        "PingDirectory and DSEE: logs/access*; Active Directory: its events 1644 as CSV, XML or JSON"
     )
 
     origin: Origin

@@ -26,7 +26,8 @@ def encoding_of(head: bytes) -> str:
     """Return the codec of a text by its first bytes: UTF-16 by its byte-order mark or its zero bytes, else UTF-8."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    if len(head) >= 4 and head[1:SAMPLE:2].count(0) * 4 > len(head[:SAMPLE]):
+    high, low = head[1:SAMPLE:2].count(0), head[:SAMPLE:2].count(0)
+    if len(head) >= 4 and high * 4 > len(head[:SAMPLE]) and low * 2 < high:  # as many of both: no text
         return "utf-16-le"  # PowerShell without a byte-order mark; zeros left by a crash are at the end, not here
     return "utf-8"
 

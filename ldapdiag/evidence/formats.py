@@ -59,6 +59,7 @@ MODULES = (
     "host_formats.nft_ruleset",
     "host_formats.iptables_save",
     "host_formats.failed_probe",
+    "host_formats.windows_registry",
     "host_formats.proc_threads",
     "host_formats.proc_limits",
     "host_formats.processes",

@@ -80,6 +80,23 @@ class KernelSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventThresholds:
+    """What a domain controller logs a search by (event 1644); None: not set, so that its default applies."""
+
+    kind: ClassVar[str] = "event-thresholds"
+    how: ClassVar[str] = (
+        r"on the domain controller: reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS /s > registry.txt"
+    )
+
+    origin: Origin
+    level: int | None = None
+    """Of "15 Field Engineering"; 5 logs searches."""
+    visited: int | None = None
+    visited_in_vain: int | None = None
+    milliseconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TcpCounters:
     """Counters of the TCP stack since boot, by their nstat names (TcpExtListenOverflows…)."""
 

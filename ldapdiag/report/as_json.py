@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag import __version__
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.log.logged_share import what_is_logged
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.host_facts import EventThresholds
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.exempt_accounts import ExemptAccounts
@@ -149,7 +151,10 @@ def _host(host: Host, roles: Sequence[str]) -> dict[str, Any]:
 
 def _server(one: Instance, diagnosis: Diagnosis) -> dict[str, Any]:
     """Return a directory server or proxy."""
+    thresholds = diagnosis.facts.of(EventThresholds, one.name)
+    logged = dict.fromkeys(what_is_logged(log.segment, log.family, thresholds) for log in one.access_logs)
     return {
+        **({"logged": sentences} if (sentences := list(filter(None, logged))) else {}),
         "name": one.name,
         "family": str(one.family) if one.family else None,
         "description": one.description,

@@ -16,11 +16,13 @@ from ldapdiag.report.verdicts import severity_of
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ldapdiag.report.headline import FirstStep, Headline
     from ldapdiag.report.page import Page
 
+LISTED = 3
+"""Servers named before a sentence about their logs."""
 REPRISE = 5
 """Lines that repeat the head."""
 
@@ -28,10 +30,25 @@ REPRISE = 5
 def print_outcomes(page: Page, document: Mapping[str, Any]) -> None:
     """Print how many verdicts of each outcome there are, and how many findings have changed since a baseline."""
     page.packed("verdicts", outcomes(document), "bold")
+    for sentence in _logged(document["servers"]):
+        page.labelled("log", sentence, "bold")
     if rest := reservation(document):
         page.labelled(UNKNOWN, rest, "bold")
     if document["baseline"]:
         page.packed("changes", count_parts(document["baseline"]), "bold")
+
+
+def _logged(servers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which searches the access logs have, with the servers where these differ."""
+    by_sentence: dict[str, list[str]] = {}
+    for server in servers:
+        for logged in server.get("logged", ()):
+            by_sentence.setdefault(logged, []).append(server["name"])
+    for logged, names in by_sentence.items():
+        more = f" and {number(len(names) - LISTED)} more" if len(names) > LISTED else ""
+        whose = f"{', '.join(names[:LISTED])}{more}: " if len(by_sentence) > 1 else ""
+        sentence = f"{whose}{logged}."
+        yield f"{sentence[0].upper()}{sentence[1:]}" if not whose else sentence
 
 
 def print_head(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import AssertionKind
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.servers.close_reasons import CloseReason
@@ -34,6 +34,16 @@ LONG = {
 }
 
 
+class LogThresholds(NamedTuple):
+    """A search is logged that reaches one of these."""
+
+    visited: int
+    """Entries."""
+    visited_in_vain: int
+    """Likewise, where less than a tenth of them were returned."""
+    milliseconds: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """One product. The defaults are those of a product of which only the name is known."""
@@ -50,8 +60,8 @@ class Traits:
     """Its log numbers connections without a gap; 389-ds skips some numbers."""
     logs_messages: bool = False
     """Its access log contains messages that are other evidence."""
-    logs_expensive_only: bool = False
-    """Its log has the searches above thresholds alone."""
+    logs_above: LogThresholds | None = None
+    """Its log has the searches above thresholds alone: the defaults of these."""
     logs_list_views: bool = False
     """It has VLV indexes, and its log shows virtual list views."""
     logs_pages: bool = False

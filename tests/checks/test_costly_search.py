@@ -141,7 +141,6 @@ def test_active_directory_logs_only_expensive_ones() -> None:
     log = asked((5, DISPLAY_NAME, {"took": 2.0}))
     found = next(iter(judge(facts.server(), log.traffic(Family.AD))))
     assert "100 % of the search time of the events 1644 of ldap" in found.title
-    assert "the time of all others is unknown" in found.detail
 
 
 def test_what_waited_for_a_worker_says_so() -> None:

@@ -32,6 +32,8 @@ def _add_counts(left: Segment, right: Segment) -> None:
     left.longest_wait = max(left.longest_wait, right.longest_wait)
     left.first_time = min((t for t in (left.first_time, right.first_time) if t is not None), default=None)
     left.last_time = max((t for t in (left.last_time, right.last_time) if t is not None), default=None)
+    for length, visited in right.least_visited.items():
+        left.visited(length, visited)
     left.samples = sorted({*left.samples, *right.samples})[:SAMPLES]
     left.zones |= right.zones
     left.cut_short |= right.cut_short

@@ -218,7 +218,7 @@ ROW = pattern(
 """The beginning of a row in a file without a header."""
 
 
-class Rows:
+class EventTable:
     """Decodes CSV that arrives in any parts; memory is bounded."""
 
     def __init__(self, _: Envelope) -> None:
@@ -329,7 +329,7 @@ EVENTS_CSV = Envelope(
     piece=lambda _: None,
     end=b"\0",
     splits=True,
-    decoding=Rows,
+    decoding=EventTable,
 )
 """All of it is one text: a field may have line feeds."""
 

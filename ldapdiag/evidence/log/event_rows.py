@@ -65,7 +65,7 @@ def event_row(server: str, time: str, values: Mapping[str, str]) -> bytes:
     out = io.StringIO(newline="")
     cells = (_number(values.get(name, "")) if name in NUMBERS else values.get(name, "") for name in NAMES)
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="").writerow(
-        [MARK, *(" ".join(one.split()) for one in (server, time, *cells))]
+        [MARK, *(" ".join(map(str.strip, one.splitlines())) for one in (server, time, *cells))]
     )
     return out.getvalue().encode("utf-8", "surrogateescape")
 

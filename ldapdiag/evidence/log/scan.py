@@ -29,7 +29,7 @@ from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, EXTENDED, SEARC
 from ldapdiag.evidence.log.pruning import prune
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, Segment
 from ldapdiag.evidence.log.selected_operations import count_selected
-from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, shortened
 from ldapdiag.evidence.log.write_times import WRITES
 
@@ -230,6 +230,8 @@ class Scan(ConnectionScan):
         pending = (time, SEARCH, row, shortened(filter), None)
         is_counted = count_result(segment, -1, connection, pending, result, shortened(account))
         if examined is not None and is_counted:
+            etime = -1 if result.etime is None else result.etime // MILLISECOND
+            segment.visited(etime.bit_length() if etime >= 0 else -1, examined.visited)
             use, visited, pages, from_disk, expected = examined
             counts = [1, result.etime or 0, result.entries, visited, visited, pages, from_disk, expected]
             segment.shape(row.key).examined(use, counts)

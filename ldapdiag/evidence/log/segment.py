@@ -84,6 +84,8 @@ class Segment:
     waited: int = 0
     took: int = 0
     """Nanoseconds of all operations, waits included."""
+    least_visited: dict[int, int] = field(default_factory=dict)
+    """The fewest entries that a search visited, by the bit length of its milliseconds; -1: its time is not logged."""
     writes: WriteTimes = field(default_factory=WriteTimes)
     """Of all writes; empty with a selection."""
 
@@ -213,6 +215,10 @@ class Segment:
         cell[0] += count
         cell[1] = max(cell[1], most)
         cell[2] = min(cell[2], least)
+
+    def visited(self, length: int, entries: int) -> None:
+        """Keep the fewest visited entries, by the bit length of a search's milliseconds."""
+        self.least_visited[length] = min(entries, self.least_visited.get(length, entries))
 
     def count_code(self, err: int, second: int) -> None:
         """Count a result by its code, and in its interval unless a selection decides about that later."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.failed_binds import Failures
     from ldapdiag.analysis.log.operations import OperationGroup
     from ldapdiag.analysis.log.searches import Requester as RequesterOf
-    from ldapdiag.analysis.log.searches import SearchGroup, SlowestOperation, SortCount
+    from ldapdiag.analysis.log.searches import SearchGroup, SlowestOperation
     from ldapdiag.analysis.log.security import Security
     from ldapdiag.analysis.log.workload import ClientActivity, SearchTotals, Workload
     from ldapdiag.documents.log import Document, Stream, Unlisted
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         Waits,
         Workers,
     )
-    from ldapdiag.documents.log_operations import Sort as SearchSort
     from ldapdiag.evidence.access_log import LogStream
     from ldapdiag.evidence.log.idle_times import IdleRow
     from ldapdiag.evidence.log.idle_times import IdleTimes as IdleTimesOf
@@ -89,6 +88,7 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
     segment = work.segment
     zones = sorted(zone.decode("utf-8", "backslashreplace") for zone in segment.zones if zone)
     return {
+        **_logged(work),  # type: ignore[typeddict-item]  # mypy reads no optional keys there
         "schema": SCHEMA,
         "scanner": read.scanner,
         "cluster": cluster_as_data(read.cluster),
@@ -296,6 +296,16 @@ def _failures_of(group: Failures) -> FailedBindGroup:
     }
 
 
+def _logged(work: Workload) -> dict[str, str]:
+    """Return which searches the log has, where it has some alone."""
+    if not work.segment.least_visited:
+        return {}
+    from ldapdiag.analysis.log.logged_share import what_is_logged  # noqa: PLC0415  import late: most logs have all
+
+    logged = what_is_logged(work.segment, work.family)
+    return {"logged": logged} if logged else {}
+
+
 def _in_whole_seconds(segment: Segment) -> bool:
     """Return whether all durations are whole seconds, as old servers log them."""
     rows = (*segment.shapes.values(), *segment.targets.values())
@@ -336,28 +346,15 @@ def _filter_shape(search: SearchGroup, resolution: int) -> FilterShape:
         if search.slowest is None
         else {**_slowest(search.slowest, resolution), "filter": search.slowest.subject},
     }
-    if search.sorts:
-        row["sorts"] = [_sort(keys, count) for keys, count in search.sorts.items()]
+    if search.sorts or search.reported:
+        from ldapdiag.report.log.search_details_json import add_details  # noqa: PLC0415  import late: few logs have them
+
+        add_details(row, search)
     return row
 
 
 def _errors(errors: Mapping[int, int]) -> dict[str, int]:
     return {str(err): count for err, count in errors.items()}
-
-
-def _sort(keys: str, sort: SortCount) -> SearchSort:
-    return {
-        "keys": keys,
-        "count": sort.count,
-        "etime_seconds": seconds(sort.etime),
-        "unindexed": sort.unindexed,
-        "candidates": sort.candidates,
-        "most_candidates": sort.most_candidates,
-        "unsorted": sort.unsorted,
-        "vlv": sort.vlv,
-        "vlv_by_index": sort.by_index,
-        "vlv_errors": {str(err): count for err, count in sorted(sort.vlv_errors.items())},
-    }
 
 
 def _costliest(times: Iterable[tuple[str, int]]) -> list[str]:

@@ -134,6 +134,8 @@ class LogScreen:
             "bold",
         )
         self.page.line([self.span(), *self.restarts()])
+        if logged := self.document.get("logged"):
+            self.page.line([f"{logged[0].upper()}{logged[1:]}."], "bold")
         print_times(self.page, self.document)
         print_silences(self.page, self.document)
         self.page.blank()

@@ -115,6 +115,8 @@ def limits(document: Plain) -> Iterator[str]:
     """Yield a sentence on each limit, to be read before the numbers of a page."""
     for sentence in document["unreliable"]:
         yield f"{sentence}."
+    if logged := document.get("logged"):
+        yield f"{logged[0].upper()}{logged[1:]}."
     if document["stopped"]:
         yield "Interrupted: this is what was read until then."
     if document["no_match"]:

@@ -21,7 +21,7 @@ from ldapdiag.servers.close_reasons import CloseKind
 from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ldapdiag.report.log.quantities import AccountNames
     from ldapdiag.report.page import Page
@@ -72,7 +72,7 @@ class SearchRows:
             listed = sum(requester["etime_seconds"] for requester in search["requesters"])
             missing = max(self.times[search["shape"]] - listed, 0.0) if self.too_many else None
             who = _main_requester(search["requesters"], self.names, missing)
-        return [_where(search), f"all bases: {who}" if self.often[search["shape"]] > 1 else who]
+        return [_where(search), f"all bases: {who}" if self.often[search["shape"]] > 1 else who, *_examined(search)]
 
     def totals(self) -> None:
         """Print filters that take much of the time below many bases, and no more than half of it below any of them."""
@@ -135,6 +135,20 @@ def _where(search: Plain) -> str:
     if search["shape"] == search["base"] == search["scope"]:
         return "requests not in the log" if search["shape"] == UNKNOWN_NAME else "other filters, counted together"
     return f"{search['scope']} {search['base'] or 'root'}"
+
+
+def _examined(search: Plain) -> Iterator[str]:
+    """Yield how many entries the server visited, by which indexes, and the pages, where the log has them."""
+    if "visited" not in search:
+        return
+    first, *others = search["used_indexes"]
+    by = f" by {' and '.join(first['indexes'])}" if first["indexes"] else ""
+    more = f", {number(len(others))} more" if others else ""
+    lacking = f" (no index for {', '.join(first['preventing'])})" if first["preventing"] else ""
+    visited = counted(search["visited"], "entry", "entries")
+    yield f"visited {visited} to return {number(search['entries'])}{by}{lacking}{more}"
+    if search["pages"]:
+        yield f"{counted(search['pages'], 'page')}, {number(search['pages_from_disk'])} from disk"
 
 
 def _main_requester(requesters: Sequence[Plain], names: AccountNames, missing: float | None) -> str:

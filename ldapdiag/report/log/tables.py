@@ -115,6 +115,11 @@ def _longest_idle_time(used_again: Plain) -> str:
     return duration(used_again["longest_seconds"]) if used_again["count"] else ""
 
 
+def _used_indexes(search: Plain) -> str:
+    found = dict.fromkeys(" ".join(one["indexes"]) for one in search.get("used_indexes", ()))
+    return ", ".join(filter(None, found))
+
+
 SEARCHES = Table(
     (
         Column("shape", "Filter"),
@@ -124,6 +129,9 @@ SEARCHES = Table(
         *only_csv("answered abandoned unanswered"),
         *TIMES,
         *only_csv("first_seen last_seen since until growth.growing entries"),
+        Column("visited", "Visited", COUNT),
+        *only_csv("pages pages_from_disk"),
+        Column("used_indexes", "Used indexes", words(_used_indexes), PAGES),
         Column("notes", "Notes", COUNTS, (CSV, MARKDOWN)),
         Column("unindexed", "Unindexed", COUNT, (CSV, HTML)),
         *only_csv("errors clients accounts"),

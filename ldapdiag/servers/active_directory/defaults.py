@@ -10,7 +10,7 @@ from ldapdiag.evidence.filter_tree import AssertionKind
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
-from ldapdiag.servers.traits import SHORT, Traits
+from ldapdiag.servers.traits import SHORT, LogThresholds, Traits
 
 MAX_CONNECTIONS = 5000
 """MaxConnections. KB 315071: "If a connection comes in after the domain controller reaches this limit, the domain
@@ -49,10 +49,14 @@ CLOSE_REASONS = {
 }
 """By the number of the event, and its error; an event 1216 with another error has no reason that is known."""
 
+LOGGED = LogThresholds(visited=10_000, visited_in_vain=1_000, milliseconds=30_000)
+"""The defaults of Expensive Search Results Threshold, Inefficient Search Results Threshold and Search Time Threshold
+(msecs). Source: Microsoft KB3060643, "How to use Event1644Reader.ps1"."""
+
 TRAITS = Traits(
     close_reasons=CLOSE_REASONS,
     programs=("dsamain.exe",),
-    logs_expensive_only=True,
+    logs_above=LOGGED,
     index_types={kind: "fTUPLEINDEX" if kind is AssertionKind.SUBSTRING else "fATTINDEX" for kind in SHORT},
     initial_type="fATTINDEX",
     one_level_type="fPDNTATTINDEX",

@@ -24,6 +24,12 @@ KNOWN = {
     "a script": pattern(r"#!\s*/"),
 }
 """Texts that are no evidence, by their first line."""
+EVENT_LOG = b"ElfFile\0"
+"""An event log of Windows (EVTX)."""
+CONVERTED = (
+    "an event log of Windows; convert it there: wevtutil qe FILE.evtx /lf:true /f:xml "
+    '/q:"*[System[(EventID=1644)]]" > events.xml'
+)
 
 
 def text_of(head: bytes) -> str | None:
@@ -36,6 +42,8 @@ def text_of(head: bytes) -> str | None:
 
 def beginning_of(head: bytes) -> str:
     """Return what a file begins with, as an end of a sentence in parentheses."""
+    if head.startswith(EVENT_LOG):
+        return CONVERTED
     line = text_of(head)
     if line is None:
         return f"first bytes: {head[:4].hex(' ')}"

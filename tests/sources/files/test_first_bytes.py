@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldapdiag.sources.files.first_bytes import beginning_of
+from ldapdiag.sources.files.first_bytes import CONVERTED, beginning_of
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,7 @@ from ldapdiag.sources.files.first_bytes import beginning_of
         (b"\xff\xd8\xff\xe0 JFIF", "first bytes: ff d8 ff e0"),
         (b"PK\x03\x04", "first bytes: 50 4b 03 04"),
         (b"\x00\x00", "first bytes: 00 00"),
+        (b"ElfFile\0" + bytes(16), CONVERTED),
     ],
 )
 def test_what_a_file_begins_with(head: bytes, shown: str) -> None:

@@ -1,0 +1,68 @@
+"""What a log lacks that has only the searches above thresholds (event 1644), as far as its searches show.
+
+Thresholds of 1 or 0 log every search: then that a search is in the log does not mean that it is slow. Above the
+defaults it does, and a search that is not there may have been sent a million times all the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.servers.traits import traits_of
+from ldapdiag.wording import counted, duration, number
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.host_facts import EventThresholds
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.servers.traits import LogThresholds
+
+QUERY = r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters"
+
+
+def what_is_logged(segment: Segment, family: Family | None, configured: EventThresholds | None = None) -> str:
+    """Return a sentence on the searches that the log has, without its full stop; empty: those of all."""
+    default = traits_of(family).logs_above
+    if default is None or not segment.least_visited:
+        return ""
+    if configured is not None:
+        return _configured(configured, default)
+    if segment.least_visited.get(0, 2) <= 1:
+        return (
+            "searches that visited one entry in less than a millisecond are in this log: its thresholds were lowered, "
+            "and about every search was logged meanwhile; that one is here does not mean that it is slow"
+        )
+    lowered = any(
+        1 << max(length, 0) <= default.milliseconds and visited < default.visited_in_vain
+        for length, visited in segment.least_visited.items()
+    )
+    if lowered:
+        return (
+            f"the thresholds of this log are below the defaults, and not in the evidence ({QUERY} shows them): a "
+            "search below them is not in this log, however often it was sent"
+        )
+    visited, in_vain = counted(default.visited, "entry", "entries"), number(default.visited_in_vain)
+    return (
+        f"all searches of this log are above the default thresholds: one that visited fewer than {visited}, or fewer "
+        f"than {in_vain} of which less than 10 % were returned, in less than {duration(default.milliseconds / 1000)} "
+        "is not in this log, however often it was sent"
+    )
+
+
+def _configured(settings: EventThresholds, default: LogThresholds) -> str:
+    """Return the sentence on a log whose thresholds are known; a time threshold of 0 is the default."""
+    visited, in_vain = (
+        value if given is None else given
+        for given, value in zip((settings.visited, settings.visited_in_vain), default, strict=False)
+    )
+    time = settings.milliseconds or default.milliseconds
+    if visited <= 1:
+        return (
+            "every search that visited an entry is logged (Expensive Search Results Threshold of "
+            f"{visited}), if it was so during this log; that one is here does not mean that it is slow"
+        )
+    return (
+        f"searches are logged that visited {number(visited)} entries or more, or {number(in_vain)} of which less than "
+        f"10 % were returned, or took {duration(time / 1000)}, if it was so during this log; any other is not in this "
+        "log, however often it was sent"
+    )

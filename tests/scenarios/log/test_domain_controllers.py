@@ -1,0 +1,73 @@
+"""Exported events 1644 of domain controllers: visits, indexes and askers in the reports, and what is not logged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from command import ldapdiag
+from log.windows_events import EXPORTS, Event, as_csv, as_xml, event
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG = "not in this log, however often it was sent"
+
+
+def walking(number: int) -> Event:
+    """Return a search that walks the table, above every default threshold."""
+    return event(
+        number, " (employeeNumber=7) ", visited=20_000, used="DNT_index:9000:N;", preventing="employeeNumber",
+        milliseconds=1600,
+    )  # fmt: skip
+
+
+QUICK = event(3, " (objectClass=user) ", visited=1, used="idx_objectClass:1:N;", preventing="none", milliseconds=0)
+
+
+@pytest.mark.parametrize("form", ["Event1644Reader", "wevtutil", "Winlogbeat"])
+def test_a_log_shows_visits_pages_indexes_and_who_asks(form: str, tmp_path: Path) -> None:
+    (tmp_path / "events").write_text(EXPORTS[form]([walking(number) for number in range(50)]))
+
+    text = ldapdiag("log", tmp_path / "events").text
+
+    assert "visited 1,000,000 entries to return 50 by DNT_index (no index for employeenumber)" in text
+    assert "74,350 pages, 1,050 from disk" in text
+    assert "A\\svc (10.1.1.1)" in text
+    (shape,) = ldapdiag("log", tmp_path / "events", "--format", "json").report["searches"]["shapes"]
+    assert (shape["visited"], shape["entries"], shape["pages"]) == (1_000_000, 50, 74_350)
+    assert shape["used_indexes"][0]["preventing"] == ["employeenumber"]
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([walking(1), walking(2)], "above the default thresholds"),
+        ([walking(1), event(2, visited=500, milliseconds=200)], "below the defaults, and not in the evidence"),
+        ([walking(1), QUICK], "about every search was logged"),
+        ([event(1, is_old=True), event(2, visited=999, is_old=True)], "below the defaults"),
+    ],
+)
+@pytest.mark.parametrize("command", ["log", "diagnose", "indexes"])
+def test_every_report_says_which_searches_are_logged(command: str, events: list, said: str, tmp_path: Path) -> None:
+    (tmp_path / "events.xml").write_text(as_xml(events * 20))
+
+    text = " ".join(ldapdiag(command, tmp_path / "events.xml").text.split())
+
+    assert said in text
+    assert (LONG in text) is (said != "about every search was logged")
+
+
+def test_each_controller_is_judged_by_its_own_events(tmp_path: Path) -> None:
+    quick = {"visited": 40, "returned": 40, "used": "idx_cn:40:N;", "preventing": "none", "milliseconds": 2}
+    events = [
+        walking(number) if number % 2 else event(number, " (cn=x) ", server="DC2", **quick)  # type: ignore[arg-type]
+        for number in range(400)
+    ]
+    (tmp_path / "both.csv").write_text(as_csv(events))
+
+    found = ldapdiag("diagnose", tmp_path / "both.csv", "--format", "json").report
+
+    assert [server["name"] for server in found["servers"]] == ["DC1", "DC2"]
+    assert {one["server"] for one in found["findings"]} == {"DC1"}
