@@ -80,7 +80,8 @@ def judge(
 
     Excluded: searches of one entry (scope base), later pages of a paged search, and filters whose only fault is an
     attribute that the schema does not have (389-ds: F). Active Directory logs only expensive searches (event 1644),
-    so a share is a share of those.
+    so a share is a share of those; of those that visit
+    few entries it says that no index helps.
 
     Not judged: slow searches of many filters, each below 1 %, that take 10 s and a tenth of the time together; and
     searches without a result (3 or more, and a tenth of their kind), whose time is not in the log.

@@ -37,9 +37,11 @@ def judge(
     """An index that is configured but not used because it is not built.
 
     ## What it looks at
-    Searches in the access log that the server notes as unindexed although every part of their filter has an index
-    with a list within the limits: a new index is not used before it is built (389-ds keeps it offline, OpenDJ calls
-    it degraded). Also the server's own report of an index that needs rebuilding.
+    Searches in the access log that the server notes as unindexed although every part of their filter has an index with
+    a list within the limits: a new index is not used before it is built (389-ds keeps it offline, OpenDJ calls it
+    degraded). A domain controller walks although the schema has the index, and names its attribute as what prevents
+    optimization: not built, deferred (dSHeuristics), or not replicated. Also the server's own report of an index that
+    needs rebuilding.
 
     - certain: the server reports it, or its errors log has no build since the index was added.
     - likely: the log shows it (possible: for a single account); the index may have been built after the log was

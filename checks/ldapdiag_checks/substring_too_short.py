@@ -28,8 +28,9 @@ def judge(
 
     ## What it looks at
     Searches in the access log that examine every entry, whether the attribute has a substring index or not: the
-    searched text is shorter than the keys of such an index. 389-ds and DSEE: 2 characters at the beginning or the
-    end, 3 in between; slapd: 2 at either end, 4 in between, unless configured otherwise.
+    searched text is shorter than the keys of such an index. 389-ds and DSEE: 2 characters at the beginning or the end,
+    3 in between; slapd: 2 at either end, 4 in between, unless configured otherwise; Active Directory: 3 anywhere but at
+    the beginning, where an index of whole values serves.
 
     ## Severity
     By default:

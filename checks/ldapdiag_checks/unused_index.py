@@ -14,6 +14,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_remedies import drop_indexes
+from ldapdiag.servers.traits import traits_of
 
 NAMED = 3
 """Kinds of searches in one sentence."""
@@ -38,8 +39,9 @@ def judge(
     configuration names. Where the configuration does not name all of them (dynlist searches by URLs in entries, an
     unknown overlay), the finding states it, and has no command.
 
-    A log of less than a day is not judged: applications repeat their searches daily. For an index that was added or
-    changed since the log began, only the log since then counts (createTimestamp, modifyTimestamp).
+    Not judged is a log of expensive searches alone (event 1644 of Active Directory). A log of less than a day is not
+    judged: applications repeat their searches daily. For an index that was added or changed since the log began, only
+    the log since then counts (createTimestamp, modifyTimestamp).
 
     possible: the log covers less than 30 days (a job may run once a month), or the configuration does not name all
     internal searches.
@@ -62,7 +64,8 @@ def judge(
     """
     hours = coverage.seconds / HOUR
     if usage.reason:
-        short = "an access log of a day, better of a month" if coverage.seconds < DAY else None
+        few = traits_of(coverage.family).logs_above is not None
+        short = "an access log of a day, better of a month" if coverage.seconds < DAY and not few else None
         how = IndexConfiguration.how if coverage.indexes is None else short
         yield NotJudged(subject=coverage.server, reason=usage.reason, how=how)
         return

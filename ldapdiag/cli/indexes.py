@@ -43,7 +43,9 @@ EvidenceArgument = Annotated[
 ]
 LdifOption = Annotated[
     bool,
-    typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.", rich_help_panel=Panel.OUTPUT),
+    typer.Option(
+        "--ldif", help="Write only the remedies, as LDIF for ldapmodify or ldifde.", rich_help_panel=Panel.OUTPUT
+    ),
 ]
 ScriptOption = Annotated[
     bool, typer.Option("--script", help="Write only the remedies, as a shell script.", rich_help_panel=Panel.OUTPUT)
@@ -75,8 +77,9 @@ def indexes(
     Files that are read:
         Access logs as ldapdiag log reads them. Configuration: dse.ldif of 389-ds or DSEE, cn=config of OpenLDAP
         (slapcat -n0) or slapd.conf, config.ldif of OpenDJ or PingDirectory, or the output of dsconfig
-        list-backend-indexes. Also useful: the schema (cn=schema as LDIF), and output on ID lists over their limit:
-        OpenDJ's debugsearchindex, its filter-use, backendstat show-index-status, and the STAT lines of 389-ds.
+        list-backend-indexes. Of Active Directory: events 1644, and the schema by ldifde or Get-ADObject. Also useful:
+        the schema (cn=schema as LDIF), and output on ID lists over their limit: OpenDJ's debugsearchindex, its
+        filter-use, backendstat show-index-status, and the STAT lines of 389-ds.
 
     Exit code:
         0  no finding at or above --fail-on

@@ -52,7 +52,7 @@ class Start(NamedTuple):
         (["log", LOG, "--scanner", "python"], Start(156, 48, DEAR | RARE)),
         (["log", LOG, "--scanner", "python", "--format", "json"], Start(147, 45, DEAR | RARE)),
         (["diagnose", INCIDENT, "--quiet", "--fail-on", "never"], Start(557, 170, HEAVY | {"rich.console"})),
-        (["checks"], Start(316, 26, DEAR - {"ldapdiag.analysis.hosts.instances"})),
+        (["checks"], Start(320, 26, DEAR - {"ldapdiag.analysis.hosts.instances"})),
     ],
     ids=["--help", "log --help", "log", "log as JSON", "diagnose", "checks"],
 )

@@ -41,9 +41,10 @@ from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage import STORAGE_OF_HOST
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from ldapdiag.evidence.origin import Span
 
@@ -81,15 +82,17 @@ def attribute(bundle: Bundle) -> Attribution:
     without_table |= name_servers(facts) if not groups else replicas_without_table(facts, by_folder)
     placed: list[Any] = []
     gaps: list[Gap] = []
+    replicated = replicated_configurations(facts)
     for fact in facts:
         if isinstance(fact, LdapProbe):
             host: str | None = _probed_host(fact, groups, by_folder)
         else:
             host = by_fact[id(fact)] if id(fact) in by_fact else _host_of(fact, by_folder, without_table, servers)
-        if host is None:
+        if host is None and fact.origin.path not in replicated:
             gaps.append(_ambiguous(fact, by_folder, servers))
         else:
-            placed.append(replace(fact, origin=replace(fact.origin, host=host)))
+            placed.append(replace(fact, origin=replace(fact.origin, host=host or "")))
+    placed = list(at_every_server(placed, replicated))
     hosts = tuple(assemble_hosts(groups, placed, bundle.ldap_ports))
     own = attribute_to_servers(hosts, placed)
     gaps.extend(_unknown_orders(hosts, groups, layout))
@@ -382,6 +385,31 @@ def replicas_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]])
     """Return the servers of folders that have an index configuration only, if another server has its own, too."""
     indexed = {fact.origin.folder for fact in facts if isinstance(fact, IndexConfiguration)}
     return {folder: base_name(folder) for folder in indexed - by_folder.keys()} if indexed & by_folder.keys() else {}
+
+
+def replicated_configurations(facts: Iterable[Any]) -> frozenset[str]:
+    """Return the paths of index configurations that are those of all servers of a product which have logs."""
+    logged = {fact.family for fact in facts if isinstance(fact, AccessLog)}
+    return frozenset(
+        fact.origin.path
+        for fact in facts
+        if isinstance(fact, IndexConfiguration)
+        if fact.identity.family in logged and traits_of(fact.identity.family).replicates_indexes
+    )
+
+
+def at_every_server(placed: Iterable[Any], replicated: Collection[str]) -> Iterator[Any]:
+    """Yield facts with their hosts; a replicated configuration that is no server's own, at each server with a log."""
+    placed = list(placed)
+    logged = sorted({
+        fact.origin.host
+        for fact in placed
+        if isinstance(fact, AccessLog) and traits_of(fact.family).replicates_indexes
+    })  # fmt: skip
+    for fact in placed:
+        own = fact.origin.path not in replicated or fact.origin.host in logged
+        for host in (fact.origin.host,) if own else logged:
+            yield replace(fact, origin=replace(fact.origin, host=host))
 
 
 T = TypeVar("T")

@@ -112,6 +112,8 @@ class IndexCoverage:
     @property
     def fastest(self) -> int:
         """Return the average time, without waits, of the fastest kind of search, as far as the log shows it."""
+        if traits_of(self.family).logs_above is not None:
+            return self.resolution
         least = min((search.own_time for search in self.searches if search.completed), default=0)
         return max(least, self.resolution)
 

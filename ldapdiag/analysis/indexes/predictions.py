@@ -274,6 +274,7 @@ GAIN = 0.99
 
 TIME_UNKNOWN = "answered instead of refused; how long that takes is not in the log"
 """What is known of the time of searches that are all refused."""
+UNTIMED = "an unknown time: the log has none"
 
 
 def time_with(after: PredictedTime, before: int, fastest: int) -> str:
@@ -282,6 +283,8 @@ def time_with(after: PredictedTime, before: int, fastest: int) -> str:
     Bounds within VARIES are not worth mentioning. `before` is the average without it, `fastest` that of the fastest
     searches in the log. Nanoseconds.
     """
+    if not before:
+        return UNTIMED
     floor = min(fastest, before)
     least, expected, most = (duration(max(each, floor) / SECOND) for each in after)
     shown = f"under {expected}" if after.expected < floor else expected

@@ -106,6 +106,8 @@ def as_reported(
 def _why_many(group: SearchGroup, *, walked: bool) -> str:
     visited = number(round(examined_each(group) or 0))
     chosen = "the server expected too many entries of its index" if walked else "its index was used"
+    if not any(use.indexes for use in group.reported):
+        chosen = "it has an index, which was not used or has too many entries (old events do not show which)"
     return (
         f"{chosen}, and each search visits {visited} entries to return {number(round(group.entries / group.answered))}"
     )

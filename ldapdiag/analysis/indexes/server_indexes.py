@@ -105,11 +105,11 @@ def find_server_indexes(
     """Combine the evidence of one server's indexes."""
     if (inapplicable := server.not_a_directory) is not None:
         return inapplicable
-    known = [one for one in configurations if server.family in {None, one.identity.family}]
-    own, own_schemas = facts_of(known, server.name), facts_of(schemas, server.name)
-    if not own and traits_of(server.family).replicates_indexes:
-        own = _replicated(known)
-        own_schemas = [schema for schema in schemas if schema.origin.path in {one.origin.path for one in own}]
+    own = [
+        configuration
+        for configuration in facts_of(configurations, server.name)
+        if server.family in {None, configuration.identity.family}
+    ]
     if not own:
         return Missing(
             host=server.name,
@@ -119,6 +119,7 @@ def find_server_indexes(
         )
     own_statuses, own_counts = facts_of(statuses, server.name), facts_of(counts, server.name)
     suffixes = [status.suffix for status in own_statuses] + [count.suffix for count in own_counts]
+    own_schemas = facts_of(schemas, server.name)
     entries = {comparable(count.suffix): count.entries for count in own_counts}
     return ServerIndexes(
         server=server.name,
@@ -132,12 +133,6 @@ def find_server_indexes(
         statuses=tuple(own_statuses),
         origins=server.origins_of(*own, *own_schemas),
     )
-
-
-def _replicated(known: Sequence[IndexConfiguration]) -> list[IndexConfiguration]:
-    """Return the configuration that all servers of a product have, if there is one of one directory alone."""
-    directories = {comparable(backend.entry) for one in known for backend in one.backends}
-    return sorted(known, key=lambda one: (not one.whole, one.origin.path))[:1] if len(directories) == 1 else []
 
 
 def _completed(

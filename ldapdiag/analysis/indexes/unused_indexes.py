@@ -86,7 +86,7 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
     searches = traffic.workload.searches
     if not searches:
         return UnusedIndexes(server=coverage.server, reason="the access log has no search")
-    if traits_of(coverage.family).logs_expensive_only:
+    if traits_of(coverage.family).logs_above is not None:
         return UnusedIndexes(
             server=coverage.server, reason="the log has expensive searches alone; others may use any index"
         )

@@ -19,6 +19,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.indexes.reported_use import examined_each
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
@@ -38,6 +39,8 @@ LEAST_TIME = SECOND // 10
 """The time to be saved in all, for each hour of log."""
 LEAST_LOAD = 0.05
 """The share of the time of the log that quick searches take, and LEAST_ONCE at least."""
+VISITED = 10_000
+"""Entries that no search visits in no time: a log with such a search has no times (event 1644 before KB2800945)."""
 HOUR = 3600
 """Seconds."""
 
@@ -125,6 +128,8 @@ def _is_worth(
     """
     slowest = search.group.slowest
     once = slowest is not None and slowest.etime >= LEAST_ONCE and search.count >= search.group.answered
+    if search.is_scan and not search.etime and (examined_each(search.group) or 0) >= VISITED:
+        return True
     busy = search.is_scan and search.etime >= limits.load
     if search.count == 0 or not (once or busy or search.mean >= limits.mean):
         return False

@@ -81,6 +81,9 @@ def _summary(plan: IndexPlan, coverage: IndexCoverage) -> str:
     judged = f" of {costliest}" if costliest else ""
     s = "s" * (len(plan.indexes) == 1)
     effects = [f"let{s} the server answer {refused}"] * bool(plan.refused)
+    untimed = counted(sum(row.search_count for row in plan.indexes), "search", "searches")
+    if not scanned and plan.indexes and not plan.refused:
+        return f"{possible}{changes} help{s} {untimed} whose time is not in the log ({_how_good(plan)})"
     effects += [f"remove{s} {share} of the unindexed search time{judged}"] * bool(plan.before or not plan.refused)
     return f"{possible}{changes} {' and '.join(effects)} ({_how_good(plan)})"
 

@@ -139,6 +139,8 @@ class IndexScreen(ReportScreen):
             )
             self.page.blank()
             return
+        if not plan["remedies"]:
+            self.page.blank()
         for remedy in plan["remedies"]:
             if remedy["kind"] != RemedyKind.LDIF:
                 self.page.blank()

@@ -88,7 +88,7 @@ DONE = f"""say "Done. Every index is built. {CHECKED}"""
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield the remedies of every plan: all its indexes of one database at once; of a replicated one, of all plans."""
     coverages = {coverage.server: coverage for coverage in diagnosis.facts.every(IndexCoverage)}
-    shared: dict[str, tuple[IndexPlace, list[Change]]] = {}
+    shared: dict[str, list[tuple[int, IndexPlace, list[Change]]]] = defaultdict(list)
     for plan in diagnosis.facts.every(IndexPlan):
         indexing = coverages[plan.server].indexes
         if indexing is None:
@@ -102,12 +102,13 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
         tool = ldapsearch_command(indexing.address, indexing.configuration)
         for backend, changes, one in backends.values():
             if replicated:
-                shared.setdefault(comparable(backend.entry), (indexing.place(backend), []))[1].extend(changes)
+                shared[comparable(backend.entry)].append((plan.saved, indexing.place(backend), changes))
                 continue
             search = search_command(tool, one.group.base, one.group.scope, one.filter)
             yield from add_indexes(indexing.place(backend), changes, search, verifies=False)
-    for place, changes in shared.values():
-        yield from add_indexes(place, list(dict.fromkeys(changes)), None)
+    for plans in shared.values():
+        _, place, _ = max(plans, key=lambda one: one[0])
+        yield from add_indexes(place, list(dict.fromkeys(change for one in plans for change in one[2])), None)
 
 
 def of_wrong_answers(diagnosis: Diagnosis) -> Iterator[Remedy]:

@@ -54,7 +54,7 @@ RULES = {
 """Why no index answers an extensible match."""
 BROAD = frozenset({"objectclass", "objectcategory", "samaccounttype"})
 """Indexed since Windows 2008 (objectClass) or ever, with a few values that thousands of entries have each."""
-UNDEFINED = "the server could not evaluate it (UNDEFINED): it lacks the attribute, or its syntax forbids the value"
+UNDEFINED = "logged as (UNDEFINED): the schema lacks the attribute, or its syntax forbids the value"
 NOT_IN_SCHEMA = "the schema lacks the attribute"
 NEGATED = "a negation: an index lists the entries that have a value"
 
@@ -112,7 +112,9 @@ def look_up(assertion: Assertion, scope: str, database: Database) -> Leaf:
     lacking = bool(name) and database.schema.whole and database.schema.find(name) is None
     if assertion.undefined or lacking:
         why = UNDEFINED if assertion.undefined else NOT_IN_SCHEMA
-        return Leaf(assertion=assertion, index_use=IndexUse.INDEXED, cause=Cause.UNKNOWN_ATTRIBUTE, why=why)
+        # The log has (UNDEFINED) for the whole assertion.
+        named = replace(assertion, attribute="", text="(?=undefined)") if assertion.undefined else assertion
+        return Leaf(assertion=named, index_use=IndexUse.INDEXED, cause=Cause.UNKNOWN_ATTRIBUTE, why=why)
     definition = database.definition(name)
     types = definition.types if definition is not None else frozenset[str]()
     wanted = next(_wanted(assertion, scope), None)
@@ -130,9 +132,9 @@ def look_up(assertion: Assertion, scope: str, database: Database) -> Leaf:
     if wanted is None:
         why = f"shorter than {TUPLE_LENGTH} characters"
         return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.TOO_SHORT, why=why)
-    named = database.schema.primary(assertion.name)
+    primary = database.schema.primary(assertion.name)
     cause = Cause.TYPE_MISSING if types else Cause.NO_INDEX
-    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=cause, change=Change(named, wanted))
+    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=cause, change=Change(primary, wanted))
 
 
 def _wanted(assertion: Assertion, scope: str) -> Iterator[str]:

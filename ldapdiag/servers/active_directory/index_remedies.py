@@ -41,17 +41,18 @@ WITHOUT_LDIF = (
     "the searchFlags of these attributes are not in the evidence: export the whole schema, or use the lines of "
     "PowerShell in the report, which read them first."
 )
+BY_DOCUMENTATION = "By Microsoft's documentation, not tested on Windows"
 NOT_TESTED = "By Microsoft's documentation; not tested on Windows."
 
 VALUE_OF = {name: bit for bit, name in BITS.items()}
 NEEDED = {BITS[2]: (BITS[1], BITS[2])}
 """The types that are added together: the first serves all other searches."""
 PRICE = (
-    "The change replicates to the whole forest, and each domain controller builds the index on its own, at once after "
-    "it reads the schema (5 min at most): replication to it waits meanwhile, and its processors and disks are busy. "
+    "The change replicates to every domain controller of the forest, and each builds the index on its own: replication "
+    "to it waits meanwhile, and its processors and disks are busy. It begins when it reads the schema, within 5 min. "
     "The nineteenth character 1 of dSHeuristics defers this to schemaUpdateNow or a restart of each domain controller."
 )
-LARGE = "A tuple index is many times as large as another one of the same attribute. "
+LARGE = "A tuple index is many times as large as another one of the same attribute."
 RIGHTS = "An account of Schema Admins is needed, and the connection to the schema master."
 
 
@@ -96,21 +97,23 @@ def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
     chosen = _chosen(changes, place.backend, place.configuration, place.schema)
     if not chosen:
         return _by_hand(place)
+    text = _powershell(place.backend, "-bor $bits", ((one.attribute, one.bits) for one in chosen))
     wide = any(BITS[32] in one.types for one in chosen)
     return Remedy(
         title=f"Index {_listed(chosen)} in the schema of the forest",
         target=place.server.name,
         where=Where.SERVER,
         kind=RemedyKind.CONFIG,
-        text=_powershell(place.backend, "-bor $bits", ((one.attribute, one.bits) for one in chosen)),
-        changes=f"Searches by these attributes use an index at every domain controller. {RIGHTS} {NOT_TESTED}",
-        risk=f"{LARGE * wide}{PRICE}",
+        text=text,
+        changes=f"{BY_DOCUMENTATION}, searches by these attributes use an index at every domain controller. {RIGHTS}",
+        risk=f"{PRICE} {LARGE * wide}".strip(),
         undo=_powershell(place.backend, "-band -bnot $bits", ((one.attribute, one.added) for one in chosen))
         if all(one.known for one in chosen)
         else "Set searchFlags to the values that the commands print before the change.",
         verify=_verified(place.backend, chosen),
         family=Family.AD,
         needs=Needs.NONE,
+        brief=text,
     )
 
 

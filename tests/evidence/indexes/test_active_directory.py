@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events_1644 import FOREST, schema_ldif
+from forest import FOREST, schema_ldif
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.indexes.active_directory import BITS, LINK
 from ldapdiag.evidence.schema import Schema

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events_1644 import SCHEMA, Events, facts_of_forest, schema_ldif
 from facts import address_of, origin
+from forest import SCHEMA, Events, facts_of_forest, schema_ldif
 from incidents import diagnosed_facts, findings
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
@@ -27,8 +27,8 @@ FLAGS = re.compile(r"dn: CN=X-(\S+?),CN=Schema,.*\nchangetype: modify\ndelete: s
 ASKED = {"title": ("(title=x)", 1), "displayName": ("(displayName=*smith*)", 32), "department": ("(department=x)", 1)}
 
 
-def events_for(*names, server="DC1", hour=8):
-    events = Events(server, hour)
+def events_for(*names, server="DC1"):
+    events = Events(server)
     for name in names:
         events.ask(ASKED[name][0], preventing=name.lower())
     return events
@@ -59,7 +59,7 @@ def test_a_plan_clears_no_bit_and_an_audit_of_what_it_makes_misses_nothing(flags
 
 
 def test_the_plans_of_two_domain_controllers_are_one_change_of_each_attribute(tmp_path):
-    one, other = events_for("title"), Events("DC2", hour=12)
+    one, other = events_for("title"), Events("DC2")
     other.ask("(title=*smith*)", preventing="title")
     ldif = as_ldif(planned(tmp_path, one, other))
     assert values(ldif) == {"title": (0, 33)}

@@ -1,28 +1,25 @@
-"""Events 1644 of a domain controller and a schema, written for tests: by hand from the formats, not captured."""
+"""A forest for tests: events 1644 of its domain controllers and its schema, made from the formats, not captured."""
 
 from __future__ import annotations
 
-import csv
-import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ldapdiag.sources.gathering import gather
+from log.windows_events import as_csv, event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
 
-HEADER = (
-    "LDAPServer,TimeGenerated,ClientIP,ClientPort,StartingNode,Filter,SearchScope,AttributeSelection,ServerControls,"
-    "VisitedEntries,ReturnedEntries,UsedIndexes,PagesReferenced,PagesReadFromDisk,PagesPreReadFromDisk,"
-    "CleanPagesModified,DirtyPagesModified,SearchTimeMS,AttributesPreventingOptimization,User\r\n"
-)
+    from log.windows_events import Event
+
 FOREST = "DC=ad,DC=example,DC=com"
-WALK = "DNT_index:90000:N;"
 ALL = 90_000
 """Entries that a walk visits."""
+WALK = {"visited": ALL, "used": "DNT_index:90000:N;", "preventing": "none", "base": FOREST, "milliseconds": 1500}
 
 ANR, CONSTRUCTED, LINKED = {"searchFlags": "5"}, {"systemFlags": "4"}, {"linkID": "2"}
 SCHEMA: Mapping[str, Mapping[str, str]] = {
@@ -67,42 +64,21 @@ class Events:
     """The events of one domain controller, a second apart."""
 
     server: str = "DC1"
-    hour: int = 8
-    rows: list[list[str]] = field(default_factory=list)
+    listed: list[Event] = field(default_factory=list)
 
-    def ask(self, filter_: str, visited: int = ALL, used: str = WALK, preventing: str = "none", **how: Any) -> None:
-        """Log the same search twenty times."""
-        for _ in range(how.get("times", 20)):
-            second = len(self.rows)
-            at = f"2026-11-20 {self.hour + second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
-            who = (f"10.1.1.{1 + second % 3}", str(40_000 + second % 20_000))
-            what = (how.get("base", FOREST), f" {filter_} ", how.get("scope", "subtree"), "[all]", "")
-            work = (
-                str(visited),
-                str(how.get("returned", 1)),
-                used,
-                str(3 * visited),
-                "0",
-                "0",
-                "0",
-                "0",
-                str(how.get("ms", 1500)),
-            )
-            self.rows.append([self.server, at, *who, *what, *work, preventing, f"ADEX\\svc{second % 2}"])
-
-    @property
-    def csv(self) -> str:
-        """Return them as Event1644Reader.ps1 writes them."""
-        text = io.StringIO(newline="")
-        csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(self.rows)
-        return HEADER + text.getvalue()
+    def ask(self, filter_: str, **how: Any) -> None:
+        """Log the same search of a walk twenty times, unless `how` differs, by three clients and two accounts."""
+        for _ in range(20):
+            second = len(self.listed)
+            who = {"client": f"10.1.1.{1 + second % 3}:{40_000 + second}", "user": f"ADEX\\svc{second % 2}"}
+            one = event(0, filter_, **{**WALK, **who, **how}, server=self.server)
+            self.listed.append(replace(one, time=one.time + timedelta(seconds=second)))
 
 
 def facts_of_forest(folder: Path, *events: Events, schema: str | None = None) -> tuple[Any, ...]:
-    """Return the facts of the events of each domain controller, in folders of their names, beside a schema."""
-    for one in events:
-        (folder / one.server).mkdir(exist_ok=True)
-        (folder / one.server / "events.csv").write_text(one.csv, newline="")
+    """Return the facts of one export with the events of all domain controllers, beside a schema."""
+    listed = sorted((one for each in events for one in each.listed), key=lambda one: one.time)
+    (folder / "events.csv").write_text(as_csv(listed, culture="de-DE"))
     if schema is not None:
         (folder / "schema.ldf").write_text(schema)
     return gather([str(folder)]).facts
