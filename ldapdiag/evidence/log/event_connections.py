@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.scan import Scan
 
-CLOSED_BY_ERROR, CLOSED_IDLE, UNSIGNED_BIND = "1216", "1317", "2889"
-CONNECTION_EVENTS = frozenset({CLOSED_BY_ERROR, CLOSED_IDLE, UNSIGNED_BIND})
+CLOSED_BY_ERROR, UNSIGNED_BIND = "1216", "2889"
 SIMPLE_BIND = "1"
 ENDPOINT = pattern(r"(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]{2,45}(?:%\w{1,16})?\]):\d{1,5}")
 NUMBER = pattern(r"(\d{1,10})(?: .*)?")

@@ -32,9 +32,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.envelope import Envelope, Piece
-from ldapdiag.evidence.log.event_connections import CONNECTION_EVENTS, connection_row
 from ldapdiag.evidence.log.event_rows import (
     COLUMNS,
+    CONNECTION_EVENTS,
     EXPENSIVE_SEARCH,
     NAMES,
     SERVERS,
@@ -48,7 +48,7 @@ from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     import csv
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 END = b"</Event>"
@@ -58,6 +58,13 @@ IDENTIFIER = pattern(rb"<EventID[^<>]{0,99}>\s{0,9}(\d{1,9})\s{0,9}</EventID>")
 TIME = pattern(rb"<TimeCreated\s{1,9}SystemTime=['\"](\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.\d]{0,11}(?:Z|\+00:00)?['\"]")
 COMPUTER = pattern(rb"<Computer>([^<]{0,255})</Computer>")
 VALUE = pattern(rb"<(?:Data|string)(?:\s[^<>]{0,200})?(?:/>|>([^<]*)</(?:Data|string)>)")
+
+
+def _of_connection(kind: str, server: str, time: str, values: Sequence[str]) -> bytes | None:
+    """Return the line of an event of a connection; None where it names no client."""
+    from ldapdiag.evidence.log.event_connections import connection_row  # noqa: PLC0415  import late: few logs have them
+
+    return connection_row(kind, server, time, values)
 
 
 def _of_xml(text: bytes) -> Piece | None:
@@ -77,7 +84,7 @@ def _of_xml(text: bytes) -> Piece | None:
     values = [unescape(_text(found[1] or b"")).strip() for found in VALUE.finditer(event)]
     server = unescape(_text(computer[1])) if computer else ""
     if kind in CONNECTION_EVENTS:
-        row = connection_row(kind, server, time[1].decode().replace(" ", "T") + "Z", values)
+        row = _of_connection(kind, server, time[1].decode().replace(" ", "T") + "Z", values)
         return None if row is None else Piece(row)
     return Piece(event_row(server, time[1].decode().replace(" ", "T") + "Z", in_order(values)))
 
@@ -119,7 +126,7 @@ def _of_json(line: bytes) -> Piece | None:
     if date := DATE.fullmatch(time):
         time = (EPOCH + timedelta(milliseconds=int(date[1]))).isoformat(timespec="seconds")[:19] + "Z"
     if of_connection:
-        row = connection_row(of_connection, server, time, _listed(names) or [_single(names.get("message"))])
+        row = _of_connection(of_connection, server, time, _listed(names) or [_single(names.get("message"))])
         return None if row is None else Piece(row)
     return None if values is None else Piece(event_row(server, time, values))
 
@@ -285,7 +292,7 @@ class EventTable:
             time = next((one for one in row if DATE_LIKE.fullmatch(one.strip())), "")
         server = next((named[one] for one in SERVERS if named.get(one)), "")
         kind = next((named[one] for one in ("eventid", "id", "instanceid") if named.get(one)), "").strip()
-        if kind in CONNECTION_EVENTS and (line := connection_row(kind, server, time, [max(row, key=len)])):
+        if kind in CONNECTION_EVENTS and (line := _of_connection(kind, server, time, [max(row, key=len)])):
             return line
         if kind.isdecimal() and kind != EXPENSIVE_SEARCH and kind not in CONNECTION_EVENTS:
             return b""

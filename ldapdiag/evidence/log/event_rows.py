@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from ldapdiag.lazy_pattern import pattern
 
 EXPENSIVE_SEARCH = "1644"
+CONNECTION_EVENTS = frozenset({"1216", "1317", "2889"})
+"""Those of single connections, whose lines are in event_connections.py."""
 MARK = "event 1644"
 """The first cell, which no export has."""
 COLUMNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
