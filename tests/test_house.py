@@ -118,6 +118,13 @@ def test_the_screens_of_the_pages_are_what_the_commands_print() -> None:
     assert [made["fresh"](page) for page in pages] == pages, stale
 
 
+def test_the_table_of_what_was_tested_is_that_of_the_products() -> None:
+    made = run_path(str(HOUSE / "docs" / "make_products.py"))
+    pages = [page.read_text() for page in made["PAGES"]]
+    assert [page.count("| Active Directory | Samba") for page in pages] == [1, 1]
+    assert [made["fresh"](page) for page in pages] == pages, "run .venv/bin/python docs/make_products.py"
+
+
 def test_the_picture_of_the_readme_is_small_and_its_words_are_those_of_the_page() -> None:
     made = run_path(str(HOUSE / "docs" / "make_pictures.py"))
     picture = made["PICTURE"].read_bytes()

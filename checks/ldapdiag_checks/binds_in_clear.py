@@ -53,7 +53,7 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     Change the applications on the clients named here to LDAPS or StartTLS, and then the passwords. Once the log shows
     no more of them, let the server refuse such BINDs: nsslapd-require-secure-binds (389-ds), olcSecurity or `security
     simple_bind=` (slapd), require-secure-authentication of the password policies (OpenDJ, PingDirectory), no port
-    without TLS (DSEE), LDAPServerIntegrity (Active Directory, whose logs do not show BINDs: see its event 2889). In
+    without TLS (DSEE), LDAPServerIntegrity (Active Directory, whose only logs of BINDs are its events 2889). In
     the other order every application that still binds in the clear stops working.
 
     ## When it is harmless

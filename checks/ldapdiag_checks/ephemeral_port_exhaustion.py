@@ -12,7 +12,7 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import End, why_incomplete
 from ldapdiag.analysis.hosts.listeners import is_relay
-from ldapdiag.analysis.load.port_use import PortUse, uses_at_clients, uses_at_servers, uses_behind_nat
+from ldapdiag.analysis.load.port_use import WINDOWS, PortUse, uses_at_clients, uses_at_servers, uses_behind_nat
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import FlowTable
@@ -27,6 +27,7 @@ from ldapdiag.wording import counted, percent
 
 FEWEST = 3977
 """Ports of the smallest default range of any system: 1024 to 5000, of older BSD and Windows."""
+NETSH = "on {host}: netsh int ipv4 show dynamicport tcp shows the range, to be compared by hand"
 SYSCTL = "on {host}: sysctl -a | grep -E 'ip_local|tcp_tw_reuse|portrange' > sysctl.txt"
 NO_COUNTER = (
     "When no port is left, connect() fails with EADDRNOTAVAIL (Cannot assign requested address). No counter of the "
@@ -52,7 +53,8 @@ def judge(
     that it may use. At a client or proxy: its socket table, all states, and ip_local_port_range without
     ip_local_reserved_ports. Ports in TIME-WAIT count, except where tcp_tw_reuse frees them (1, with tcp_timestamps; 2,
     the default, on loopback). At a source NAT: the translated ports in its flow table, of 1024 to 65535. At the server:
-    an address whose own host or NAT was not read.
+    an address whose own host or NAT was not read. Of a Windows client (its netstat, or Get-NetTCPConnection): 49152 to
+    65535, its default.
 
     - certain: by the host's own ip_local_port_range.
     - likely: by the default range of Linux; or at a NAT, or at the server with 51,610 connections or more.
@@ -94,9 +96,11 @@ def judge(
 
 
 def _is_doubtful(use: PortUse, hosts: tuple[Host, ...]) -> bool:
-    """Return whether the default range of Linux is not that of this host: another system, or ports outside of it."""
+    """Return whether the default range is not that of this host: it is of another system, or has ports outside."""
     if use.ports.is_known or use.end != End.CLIENT:
         return False
+    if use.ports is WINDOWS:
+        return bool(use.outside)
     host = next(one for one in hosts if one.host == use.host)
     system = host.description.system if host.description else ""
     return bool(use.outside) or (bool(system) and not system.startswith("Linux")) or not _is_linux(host)
@@ -125,7 +129,7 @@ def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...], high:
                 continue
             if most.used >= high * FEWEST and _is_doubtful(most, hosts):
                 reason = f"{used}, and its range of local ports is not known"
-                how = SYSCTL.format(host=name)
+                how = (NETSH if most.ports is WINDOWS else SYSCTL).format(host=name)
                 yield NotJudged(subject=name, reason=reason, missing=(KernelSettings.kind,), how=how)
                 continue
         yield Clear(subject=name, reason=f"{used}, of {most.ports.count:,} ({most.ports.source})")
@@ -179,7 +183,7 @@ def _sentences(use: PortUse) -> Iterator[str]:
             f"It closed {use.opened_per_second:,.1f} connections a second in the last minute (TIME-WAIT lasts 60 s); "
             f"beside those that are open, the ports suffice for {use.possible_per_second:,.1f} a second."
         )
-    elif use.end == End.CLIENT:
+    elif use.end == End.CLIENT and not use.time_wait:
         yield "They are open, not in TIME-WAIT: the application keeps them, or does not close them."
     if use.end == End.SERVER:
         yield f"Neither the table of {use.source} nor that of a NAT was read: its ports in TIME-WAIT are not counted."

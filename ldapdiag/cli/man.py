@@ -14,6 +14,7 @@ from ldapdiag.cli.commands import EXAMPLES, EXIT_CODE, Panel, help_text, listed_
 from ldapdiag.cli.exit_codes import EXIT_STATUS
 from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.output import standard_output
+from ldapdiag.servers.tested import HEADINGS, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -94,6 +95,10 @@ def _page(group: Any) -> Iterator[str]:  # noqa: ANN401  typer hides click's cla
     yield ".SH FILES"
     for path, text in FILES.items():
         yield from (".TP", f".I {escaped(path)}", escaped(text))
+    yield ".SH PRODUCTS"
+    for product, *cells in rows():
+        tested = "; ".join(f"{heading}: {cell}" for heading, cell in zip(HEADINGS, cells, strict=True))
+        yield from (".TP", f".B {escaped(product)}", escaped(f"{tested[:1].upper()}{tested[1:]}.".replace("`", "")))
     yield ".SH EXAMPLES"
     yield from _sections(commands, EXAMPLES)
     yield ".SH SEE ALSO"

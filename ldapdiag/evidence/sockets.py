@@ -81,6 +81,8 @@ SS_COMMAND = "ss -tanoiep > sockets.txt"
 """The recommended command for a socket table: it prints every column that a check reads. `-e` and `-p` show more to
 root."""
 
+OF_WINDOWS = frozenset({"netstat.exe", "powershell"})
+"""Tools of Windows alone."""
 UNFILTERED = frozenset({"inet_diag"})
 """Tools whose tables are never limited to some states, nor edited by hand."""
 

@@ -223,3 +223,28 @@ def test_the_halves_of_a_range_may_come_from_bsd() -> None:
 def test_no_range_is_no_known_range(text) -> None:
     (clear,) = of(client(*facts.at_client(95), settings=kernel(text)))
     assert "28,232" in clear.reason
+
+
+class TestWindows:
+    """16,384 ports, where a Linux host has 28,232."""
+
+    @pytest.mark.parametrize(
+        ("used", "severity"), [(13_107, None), (13_108, Severity.HIGH), (15_565, Severity.CRITICAL)]
+    )
+    def test_has_a_range_of_its_own(self, used, severity) -> None:
+        (verdict,) = of(client(*facts.at_client(used, first=49_152), tool="powershell"))
+        assert getattr(verdict, "severity", None) is severity
+        if severity is not None:
+            assert verdict.confidence is Confidence.LIKELY
+            assert (verdict.observed["range"], verdict.observed["closed_per_second"]) == ("49152-65535", None)
+            assert not [one for one in verdict.remedies if "sysctl" in one.text]
+
+    def test_with_another_range_is_not_judged(self) -> None:
+        (verdict,) = of(client(*facts.at_client(13_108, first=40_000), tool="netstat.exe"))
+        assert isinstance(verdict, NotJudged)
+        assert "netsh" in verdict.how
+
+    def test_is_recognised_by_its_ports_at_the_server(self) -> None:
+        rows = facts.at_server(15_565, first=49_152)
+        found = of(facts.host("ldap", facts.table(rows, "ldap")), servers=[facts.server()])
+        assert [(one.severity, one.observed["range"]) for one in found] == [(Severity.CRITICAL, "49152-65535")]

@@ -31,6 +31,7 @@ from ldapdiag.finding import Confidence, Severity
 from ldapdiag.sources.gathering import gather
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ldapdiag.diagnosis import Diagnosis
@@ -123,10 +124,12 @@ class TestSolarisWindowsAndLinux:
         assert "no socket table of 10.77.1.1" in not_judged(diagnosis, "ghost-connections", BOX).reason
 
 
-def domain_controller(folder: Path, policy: str | None) -> Diagnosis:
+def domain_controller(
+    folder: Path, policy: str | None, written: Callable[..., str] = writers.as_netstat_windows
+) -> Diagnosis:
     """Judge the incident with a domain controller as the server, and its LDAP policies as LDIF."""
     ends(folder, GHOSTS)
-    (folder / "ldap" / "sockets.txt").write_text(writers.as_netstat_windows(sockets(GHOSTS, "ldap")), newline="")
+    (folder / "ldap" / "sockets.txt").write_text(written(sockets(GHOSTS, "ldap")), newline="")
     if policy is not None:
         (folder / "ldap" / "policies.txt").write_text(policy)
     f5(folder, GHOSTS, properties=True)
@@ -148,6 +151,11 @@ class TestDomainController:
         assert wait.title == "drain: wait about 1,800 s: the idle timeout of 1,800 s closes them"
         assert (restart.title, restart.is_alternative) == ("drain: restart the server", True)
         assert "may not reach connections that were opened" in found.detail, "which Microsoft does not document"
+
+    def test_its_table_by_powershell_has_the_same_ghosts(self, tmp_path) -> None:
+        diagnosis = domain_controller(tmp_path, POLICY.read_text(), writers.as_powershell_csv)
+        ghosts = finding(diagnosis, "ghost-connections")
+        assert (ghosts.observed["ghost_client_ports"], ghosts.confidence) == (ghost_ports(GHOSTS), Confidence.CERTAIN)
 
     def test_a_policy_without_an_idle_time_is_that_of_the_default(self, tmp_path) -> None:
         policy = POLICY.read_text().replace("lDAPAdminLimits: MaxConnIdleTime=1800\n", "")

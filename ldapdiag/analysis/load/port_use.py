@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.ldap_sockets import End, endpoints_of, rows_by_peer
 from ldapdiag.evidence.addresses import LDAP_PORTS, endpoint, is_loopback
 from ldapdiag.evidence.flows import Relay
-from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.evidence.sockets import OF_WINDOWS, TcpState
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.hosts.kernel import (
@@ -53,9 +53,11 @@ class LocalPorts:
     """Ports of the range that it never chooses."""
     source: str
     is_known: bool
-    """The host's own setting; False: the default of Linux."""
+    """The host's own setting; False: the default of its system, or of Linux."""
     reuse: int = KERNEL_REUSE_TIME_WAIT
     """tcp_tw_reuse, where time stamps are on."""
+    time_wait_seconds: int | None = TIME_WAIT_SECONDS
+    """None: how long TIME-WAIT lasts is not known."""
 
     @property
     def count(self) -> int:
@@ -79,13 +81,24 @@ class LocalPorts:
 DEFAULT = LocalPorts(
     first=KERNEL_PORT_RANGE[0], last=KERNEL_PORT_RANGE[1], source="the default of Linux", is_known=False
 )
+WINDOWS = LocalPorts(
+    first=49152,
+    last=LAST_PORT,
+    source="the default of Windows; netsh int ipv4 show dynamicport tcp shows its own",
+    is_known=False,
+    reuse=0,
+    time_wait_seconds=None,
+)
+"""Since Windows Vista and Server 2008. Source: KB 929851. TIME-WAIT lasts 120 s, or TcpTimedWaitDelay."""
+MANY = 100
+"""So many ports of a client that are all in the range of Windows are no chance: of Linux', 42 % are."""
 
 
-def local_ports(kernel: KernelSettings | None) -> LocalPorts:
-    """Return the ports of a host by its kernel's settings; by the defaults of Linux where they were not collected."""
+def local_ports(kernel: KernelSettings | None, *, windows: bool = False) -> LocalPorts:
+    """Return the ports of a host by its kernel's settings, else by the defaults of its system."""
     ends = None if kernel is None else _range(kernel)
     if kernel is None or ends is None:
-        return DEFAULT
+        return WINDOWS if windows else DEFAULT
     first, last = ends
     return LocalPorts(
         first=first,
@@ -171,14 +184,16 @@ class PortUse:
 
         Only Linux' TIME-WAIT is known to last 60 s; conntrack's timeouts are settings of their own.
         """
-        return (self.time_wait + self.reused) / TIME_WAIT_SECONDS if self.end == End.CLIENT else None
+        lasts = self.ports.time_wait_seconds
+        return (self.time_wait + self.reused) / lasts if self.end == End.CLIENT and lasts else None
 
     @property
     def possible_per_second(self) -> float | None:
         """Return how many connections a second the ports suffice for beside those that are open; None: no limit."""
-        if self.end != End.CLIENT or self.reused:
+        lasts = self.ports.time_wait_seconds
+        if self.end != End.CLIENT or self.reused or not lasts:
             return None
-        return max(0, self.ports.count - self.used + self.time_wait) / TIME_WAIT_SECONDS
+        return max(0, self.ports.count - self.used + self.time_wait) / lasts
 
 
 def uses_at_clients(hosts: Sequence[Host], servers: Sequence[Instance]) -> Iterator[PortUse]:
@@ -187,7 +202,8 @@ def uses_at_clients(hosts: Sequence[Host], servers: Sequence[Instance]) -> Itera
     for host in hosts:
         if host.latest is None:
             continue
-        table, ports = host.latest.sockets, local_ports(host.kernel)
+        table = host.latest.sockets
+        ports = local_ports(host.kernel, windows=not OF_WINDOWS.isdisjoint(host.latest.tools))
         here = [server for server in servers if server.host == host.host]
         for peer, rows in rows_by_peer(table, CONNECTIONS, here, known).items():
             if peer.end is not End.CLIENT:
@@ -279,9 +295,10 @@ def uses_at_servers(
 
 
 def _as_seen(ports: Iterable[int]) -> LocalPorts:
-    """Return the ports that an address may have: those of one Linux host, if all are of its default range."""
-    one_host = local_ports(None)
-    return one_host if all(map(one_host.contains, ports)) else NAT_PORTS
+    """Return the ports that an address may have: those of one host, if all are of the default range of a system."""
+    seen = set(ports)
+    one_host = [WINDOWS] * (len(seen) >= MANY) + [DEFAULT]
+    return next((one for one in one_host if all(map(one.contains, seen))), NAT_PORTS)
 
 
 def _use(  # noqa: PLR0913  the fields of the fact

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.active_directory_filters import rewritten
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.event_rows import EVENT_ROW, MARK, NAMES
+from ldapdiag.evidence.log.event_rows import CONNECTION_EVENTS, EVENT_ROW, MARK, NAMES
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.pattern import lines_like, whole
 from ldapdiag.evidence.log.reported_use import Examined, reported_use
@@ -73,7 +73,10 @@ def scan(data: bytes, log: Scan) -> None:
             log.passed_over()
             continue
         try:
-            _count(log, _fields(row), time_of)
+            if (kind := row[0].removeprefix("event ")) in CONNECTION_EVENTS:
+                _count_of_connection(log, kind, row, time_of)
+            else:
+                _count(log, _fields(row), time_of)
         except (ValueError, KeyError):
             log.misread(_text(",".join(row)))
 
@@ -103,9 +106,22 @@ def _fields(row: list[str]) -> dict[str, str]:
         raise ValueError(row)
     return {
         "server": server,
-        "time": MARKS.sub("", time).replace("\u202f", " ").replace("\u00a0", " "),
+        "time": _plain(time),
         **dict(zip(NAMES, values, strict=True)),
     }
+
+
+def _count_of_connection(log: Scan, kind: str, row: list[str], time_of: Callable[[str], int]) -> None:
+    from ldapdiag.evidence.log.event_connections import count_event  # noqa: PLC0415  import late: few logs have them
+
+    _, server, time, client, *cells = row
+    if server:
+        log.header(_text(server))
+    count_event(log, kind, time_of(_plain(time)), _text(_client(client)), cells)
+
+
+def _plain(time: str) -> str:
+    return MARKS.sub("", time).replace("\u202f", " ").replace("\u00a0", " ")
 
 
 def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> None:

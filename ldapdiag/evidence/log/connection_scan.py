@@ -93,6 +93,14 @@ class ConnectionScan(LineScan):
         if connection is not None:
             connection.secured = True
 
+    def closed_without_connection(self, time: int, client: bytes, code: bytes) -> None:
+        """Count a connection of a client that was closed, in a log that has no openings."""
+        self.at(time)
+        self.segment.timeline.at(time // SECOND).closed += 1
+        code = self.segment.closed.count(code[:SAMPLE_BYTES])
+        codes = self.segment.client(address(client[:SAMPLE_BYTES])).codes
+        codes[code] = codes.get(code, 0) + 1
+
     def refused(self, time: int, client: bytes, reason: bytes) -> None:
         """Count a connection that the server accepted and closed at once; `reason` as logged."""
         self.at(time)

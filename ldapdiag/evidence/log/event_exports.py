@@ -1,5 +1,7 @@
 r"""Exports of Windows events: each event 1644 in them becomes a line (event_rows.py), each other one an empty line.
 
+Those of single connections become lines of their own (event_connections.py).
+
 XML, saved by the Event Viewer (with a root element) or printed by wevtutil (without), by ToXml() and evtx_dump:
 
     <Event xmlns='…'><System><EventID Qualifiers='16384'>1644</EventID><TimeCreated SystemTime='2026-11-20T08:54:04Z'/>
@@ -32,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.log.envelope import Envelope, Piece
 from ldapdiag.evidence.log.event_rows import (
     COLUMNS,
+    CONNECTION_EVENTS,
     EXPENSIVE_SEARCH,
     NAMES,
     SERVERS,
@@ -45,7 +48,7 @@ from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     import csv
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 END = b"</Event>"
@@ -55,6 +58,13 @@ IDENTIFIER = pattern(rb"<EventID[^<>]{0,99}>\s{0,9}(\d{1,9})\s{0,9}</EventID>")
 TIME = pattern(rb"<TimeCreated\s{1,9}SystemTime=['\"](\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.\d]{0,11}(?:Z|\+00:00)?['\"]")
 COMPUTER = pattern(rb"<Computer>([^<]{0,255})</Computer>")
 VALUE = pattern(rb"<(?:Data|string)(?:\s[^<>]{0,200})?(?:/>|>([^<]*)</(?:Data|string)>)")
+
+
+def _of_connection(kind: str, server: str, time: str, values: Sequence[str]) -> bytes | None:
+    """Return the line of an event of a connection; None where it names no client."""
+    from ldapdiag.evidence.log.event_connections import connection_row  # noqa: PLC0415  import late: few logs have them
+
+    return connection_row(kind, server, time, values)
 
 
 def _of_xml(text: bytes) -> Piece | None:
@@ -68,10 +78,14 @@ def _of_xml(text: bytes) -> Piece | None:
     number, time, computer = IDENTIFIER.search(event), TIME.search(event), COMPUTER.search(event)
     if number is None or time is None:
         return None
-    if number[1] != EXPENSIVE_SEARCH.encode():
+    kind = number[1].decode()
+    if kind != EXPENSIVE_SEARCH and kind not in CONNECTION_EVENTS:
         return Piece(b"")
     values = [unescape(_text(found[1] or b"")).strip() for found in VALUE.finditer(event)]
     server = unescape(_text(computer[1])) if computer else ""
+    if kind in CONNECTION_EVENTS:
+        row = _of_connection(kind, server, time[1].decode().replace(" ", "T") + "Z", values)
+        return None if row is None else Piece(row)
     return Piece(event_row(server, time[1].decode().replace(" ", "T") + "Z", in_order(values)))
 
 
@@ -101,16 +115,31 @@ def _of_json(line: bytes) -> Piece | None:
     numbers = [_single(names[one]) for one in IDENTIFIERS if one in names]
     if not numbers:
         return None
-    if EXPENSIVE_SEARCH not in numbers:
+    of_connection = next(filter(CONNECTION_EVENTS.__contains__, numbers), "")
+    if EXPENSIVE_SEARCH not in numbers and not of_connection:
         return Piece(b"")
-    values = _values(names)
+    values = None if of_connection else _values(names)
     time = next((time for one in TIMES if (time := _single(names.get(one)))), "")
     server = next((server for one in SERVERS if (server := _single(names.get(one)))), "")
-    if values is None or not time:
+    if not time:
         return None
     if date := DATE.fullmatch(time):
         time = (EPOCH + timedelta(milliseconds=int(date[1]))).isoformat(timespec="seconds")[:19] + "Z"
-    return Piece(event_row(server, time, values))
+    if of_connection:
+        row = _of_connection(of_connection, server, time, _listed(names) or [_single(names.get("message"))])
+        return None if row is None else Piece(row)
+    return None if values is None else Piece(event_row(server, time, values))
+
+
+def _listed(names: Mapping[str, Any]) -> list[str]:
+    """Return the values of EventData in their order; nothing where they have none."""
+    for name in ("properties", "data"):
+        listed = names.get(name)
+        listed = listed.get("#text") if isinstance(listed, dict) else listed
+        if isinstance(listed, list):
+            return [_single(one) for one in listed]
+    numbered = {int(found[1]): _single(value) for name, value in names.items() if (found := PARAMETER.fullmatch(name))}
+    return [numbered[place] for place in sorted(numbered)]
 
 
 def _flat(found: dict[str, Any]) -> dict[str, Any]:
@@ -270,6 +299,11 @@ class EventTable:
         elif not DATE_LIKE.fullmatch(time.strip()):
             time = next((one for one in row if DATE_LIKE.fullmatch(one.strip())), "")
         server = next((named[one] for one in SERVERS if named.get(one)), "")
+        kind = next((named[one] for one in ("eventid", "id", "instanceid") if named.get(one)), "").strip()
+        if kind in CONNECTION_EVENTS and (line := _of_connection(kind, server, time, [max(row, key=len)])):
+            return line
+        if kind.isdecimal() and kind != EXPENSIVE_SEARCH and kind not in CONNECTION_EVENTS:
+            return b""
         if "filter" not in values:
             return self._delimiter.join(row).replace("\n", " ").encode("utf-8", "surrogateescape")
         return event_row(server, time, values)
@@ -302,7 +336,8 @@ EVENTS_CSV = Envelope(
     name="windows-events-csv",
     lines=pattern(
         rb"""(?!(?s:.{0,4000}?)^"event\ 1644",")(?s:.{0,4000}?)
-        (?i:\bStartingNode\b | [,;\t]"?(?:base|onelevel|subtree)"?[,;\t] | %s)"""
+        (?i:\bStartingNode\b | [,;\t]"?(?:base|onelevel|subtree)"?[,;\t] | %s
+        | ^(?:Client\ IP|Client\ IP\ address|Network\ address):\s)"""
         % SIGNATURE.encode().replace(b" ", rb"\ "),
         re.MULTILINE | re.VERBOSE,
     ),

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from ldapdiag.lazy_pattern import pattern
 
 EXPENSIVE_SEARCH = "1644"
+CONNECTION_EVENTS = frozenset({"1216", "1317", "2889"})
+"""Those of single connections, whose lines are in event_connections.py."""
 MARK = "event 1644"
 """The first cell, which no export has."""
 COLUMNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -49,7 +51,9 @@ IN_MESSAGE = ("client", "base", "filter", "scope", "attributes", "controls", "vi
 LABEL = pattern(r"^[ \t]*+({})".format("|".join(map(re.escape, AS_WRITTEN))), re.MULTILINE)
 LABEL_IN_LINE = pattern(r"\b({})".format("|".join(map(re.escape, AS_WRITTEN))))
 SIGNATURE = "Internal event: A client issued a search operation with the following options"
-EVENT_ROW = pattern(rb'^"event 1644","(?P<server>(?>(?:[^"\n]|"")*))","[^"\n]{0,60}"(?=,")', re.MULTILINE)
+EVENT_ROW = pattern(
+    rb'^"event (?:1644|1216|1317|2889)","(?P<server>(?>(?:[^"\n]|"")*))","[^"\n]{0,60}"(?=,")', re.MULTILINE
+)
 GROUPED = pattern(r"\d{1,3}(?:([.,'\u2019 \u00a0\u202f])\d{3})(?:\1\d{3})*")
 """A whole number with the thousands separators of a culture; none of these columns has fractions."""
 NUMBERS = frozenset({"visited", "returned", "pages", "disk", "preread", "clean", "dirty", "etime"})

@@ -15,6 +15,7 @@ from ldapdiag.evidence.log.counting import (
     add_sorting,
     count_abandoned,
     count_clear_bind,
+    count_clear_binds,
     count_early_results,
     count_kept_result,
     count_result,
@@ -234,6 +235,15 @@ class Scan(ConnectionScan):
             use, visited, pages, from_disk, expected = examined
             counts = [1, result.etime or 0, result.entries, visited, visited, pages, from_disk, expected]
             segment.shape(row.key).examined(use, counts)
+
+    def clear_bind_without_connection(self, time: int, client: bytes, account: bytes) -> None:
+        """Count a BIND that sent a password without TLS, logged without its connection and its result."""
+        self.at(time)
+        self.segment.operations[BIND] += 1
+        self.segment.target((BIND, SIMPLE)).requests += 1
+        connection = Connection(time, time, address(client[:SAMPLE_BYTES]))
+        count_clear_bind(self.segment, connection, shortened(account))
+        count_clear_binds(self.segment, connection)
 
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
         """Count an unindexed search from the errors log."""

@@ -184,7 +184,7 @@ class NetstatWindowsSnapshot:
         shows_all = self.has_header or TcpState.TIME_WAIT in self.rows.states()
         return self.rows.table(
             document,
-            tool="netstat",
+            tool="netstat.exe",
             queues=False,
             shows_time_wait=True if shows_all else None,
             has_header=self.has_header,

@@ -7,6 +7,7 @@ learn.microsoft.com, "View and set LDAP policy in Active Directory by using Ntds
 from __future__ import annotations
 
 from ldapdiag.evidence.filter_tree import AssertionKind
+from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
 from ldapdiag.servers.traits import SHORT, LogThresholds, Traits
@@ -41,11 +42,19 @@ DEFAULTS = ProductDefaults(
     descriptor_cap=NOT_SET,
 )
 
+CLOSE_REASONS = {
+    "1317": CloseReason("idle timeout (MaxConnIdleTime)", CloseKind.IDLE),
+    "1216 8616": CloseReason("the client did not read its results (send queue full)", CloseKind.NETWORK),
+    "1216 1236": CloseReason("aborted by the server", CloseKind.SERVER),
+}
+"""By the number of the event, and its error; an event 1216 with another error has no reason that is known."""
+
 LOGGED = LogThresholds(visited=10_000, visited_in_vain=1_000, milliseconds=30_000)
 """The defaults of Expensive Search Results Threshold, Inefficient Search Results Threshold and Search Time Threshold
 (msecs). Source: Microsoft KB3060643, "How to use Event1644Reader.ps1"."""
 
 TRAITS = Traits(
+    close_reasons=CLOSE_REASONS,
     programs=("dsamain.exe",),
     logs_above=LOGGED,
     index_types={kind: "fTUPLEINDEX" if kind is AssertionKind.SUBSTRING else "fATTINDEX" for kind in SHORT},

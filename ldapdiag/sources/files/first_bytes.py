@@ -36,6 +36,8 @@ def closed_archive(head: bytes) -> str:
     if not name or DOCUMENT.search(head[:200]):
         return ""
     return f"is a {name} archive, which is not opened; unpack it first"
+
+
 EVENT_LOG = b"ElfFile\0"
 """An event log of Windows (EVTX)."""
 CONVERTED = (

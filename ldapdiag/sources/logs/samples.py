@@ -223,6 +223,12 @@ class Sampler:
         """Record a search without a connection number, as if it opened a connection."""
         self._opened_at(result.time, client)
 
+    def closed_without_connection(self, time: int, client: bytes, *_: object) -> None:
+        """Record an event of a connection without a number likewise."""
+        self._opened_at(time, client)
+
+    clear_bind_without_connection = closed_without_connection
+
     def _opened_at(self, time: int, client: bytes) -> None:
         self._seen(time)
         if len(self._openings) < self._most_marks:

@@ -46,7 +46,7 @@ class TestADomainController:
         assert ("fe80::1", 389, "fe80::2", 50123) in keys
         assert (table.pid[2], table.pid[10]) == (688, None), "a TIME_WAIT socket has no process"
         assert table.receive_queue is table.send_queue is None
-        assert (table.tool, table.shows_time_wait, table.has_header) == ("netstat", True, True)
+        assert (table.tool, table.shows_time_wait, table.has_header) == ("netstat.exe", True, True)
         assert (table.origin.not_understood, table.origin.notes) == (0, ())
 
     def test_is_recognised_whole_cut_and_renamed(self, captures, name):
