@@ -20,11 +20,13 @@ DIST = HOUSE / "dist"
 PROGRAM = ("usr/lib/ldapdiag", "usr/bin/ldapdiag", "usr/share/man/man1/ldapdiag.1")
 KEPT = ("etc/ldapdiag/ldapdiag.toml", "var/lib/ldapdiag/history")
 NEWER = "9.0.0"
+RPM = "rpm --nodeps --noplugins"
+"""Debian's rpm knows no package that an rpm could need, and its plugins want a root that is a mount."""
 INSTALL = {
     "deb": ("dpkg -i", "dpkg -i", "dpkg --purge ldapdiag"),
-    "rpm": ("rpm --nodeps -i", "rpm --nodeps -U", "rpm --nodeps -e ldapdiag"),
+    "rpm": (f"{RPM} -i", f"{RPM} -U", f"{RPM} -e ldapdiag"),
 }
-"""How a package is installed, upgraded and removed. Debian's rpm knows no package that an rpm could need."""
+"""How a package is installed, upgraded and removed."""
 
 
 APART = ("unshare", "--mount", "--propagation", "private")
