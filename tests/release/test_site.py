@@ -1,0 +1,37 @@
+"""The site: each page of docs/ is in it, each link and anchor leads somewhere, and a broken one fails the build."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+HOUSE = Path(__file__).parents[2]
+SITE = run_path(str(HOUSE / "docs" / "make_site.py"))
+NAVIGATION = re.findall(r"^ *- (\S+\.md)$", (HOUSE / "mkdocs.yml").read_text(), re.MULTILINE)
+
+
+def test_each_page_has_its_place_in_the_navigation() -> None:
+    docs = HOUSE / "docs"
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    printed = {"reference/commands.md", "reference/settings.md"}
+    assert sorted(NAVIGATION) == sorted(pages | set(SITE["ELSEWHERE"].values()) | printed)
+
+
+@pytest.mark.long
+def test_the_site_is_built_and_a_broken_link_is_found(tmp_path) -> None:
+    pages = tmp_path / "pages"
+    SITE["write"](pages)
+    settings = (HOUSE / "mkdocs.yml").read_text().replace(".venv/", "")
+    (tmp_path / "mkdocs.yml").write_text(settings)
+    build = [sys.executable, "-m", "zensical", "build", "--config-file", tmp_path / "mkdocs.yml", "--strict"]
+    built = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert "268 of the 270 connections" in (tmp_path / "site" / "index.html").read_text()
+    with (pages / "tutorial.md").open("a") as page:
+        page.write("\n[rules](how-it-decides.md#nowhere)\n")
+    assert subprocess.run(build, cwd=tmp_path, capture_output=True, check=False).returncode != 0
