@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from ldapdiag.check_setting import Threshold
 from ldapdiag.finding import Severity
 from ldapdiag.lazy_dataclass import NamedTuple
+from ldapdiag.wording import duration
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans
@@ -52,6 +53,13 @@ class Cost(NamedTuple):
         """Return the cost of scans in a log of so many seconds."""
         return cls(scans.share, scans.seconds, scans.count, log_seconds, scans.refused, scans.failing)
 
+    def without(self, slowest: float) -> Cost:
+        """Return the cost without one search of so many seconds."""
+        rest = max(0.0, self.seconds - slowest)
+        total = self.seconds / self.share if self.share else 0.0
+        share = rest / (total - slowest) if total > slowest else 0.0
+        return self._replace(share=share, seconds=rest, searches=self.searches - 1)
+
     @property
     def load(self) -> float:
         """Return the seconds of search for each second of log; 0 for a few searches, or little time."""
@@ -73,3 +81,11 @@ def severity_of_cost(cost: Cost, limits: CostLimits) -> Severity:
         return Severity.HIGH
     is_medium = reaches(limits.medium_percent, limits.medium_seconds, limits.medium_load)
     return Severity.MEDIUM if is_medium or cost.refused else Severity.LOW
+
+
+def rests_on_one(cost: Cost, slowest: float, limits: CostLimits) -> str:
+    """Return a sentence if the severity is that of one search of so many seconds; empty: the others have it, too."""
+    others = severity_of_cost(cost.without(slowest), limits)
+    if others == severity_of_cost(cost, limits):
+        return ""
+    return f"Its severity rests on one search of {duration(slowest)}: without that one it is {others}."

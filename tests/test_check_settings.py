@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sick_site
 from ldapdiag.check import Check, MainNumber, Worse, check
 from ldapdiag.check_setting import Exempt, Threshold
-from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, rests_on_one, severity_of_cost
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.errors import UsageError
 from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts, comparable_name
@@ -200,3 +200,19 @@ def test_other_thresholds_change_severities_and_nothing_else_of_a_finding() -> N
     before, after = (diagnose(sick_site.bundle(), [one]) for one in (missing_index.judge, lax))
     assert Severity.HIGH in {one.severity for one in before.findings}
     assert after.findings == tuple(replace(one, severity=Severity.LOW) for one in before.findings)
+
+
+@pytest.mark.parametrize(
+    ("cost", "slowest", "without"),
+    [
+        (Cost(0.9, 100, 50, 36_000), 99.0, "low"),
+        (Cost(0.9, 100, 50, 36_000), 3.0, ""),
+        (Cost(0.5, 61, 50, 36_000), 20.0, "medium"),
+        (Cost(0.9, 100, 1, 36_000), 100.0, "low"),
+        (Cost(0.0, 0.0, 10, 36_000, refused=10, failing=10), 0.0, ""),
+        (Cost(0.9, 5, 50, 36_000), 5.0, ""),
+    ],
+)
+def test_a_severity_that_rests_on_one_search_is_said_to(cost: Cost, slowest: float, without: str) -> None:
+    sentence = rests_on_one(cost, slowest, COST_LIMITS)
+    assert sentence.endswith(f"without that one it is {without}.") if without else not sentence

@@ -18,7 +18,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, rests_on_one, severity_of_cost
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.host_facts import EventThresholds
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
@@ -93,6 +93,8 @@ def judge(
       or more); or one that took 30 s.
     - medium: a tenth of it, and 10 s or more, or a hundredth of the time of the log.
     - low: otherwise.
+
+    Where one search alone gives it that severity, a sentence says what it is without that one.
 
     At most 10 are reported; ldapdiag log lists all.
 
@@ -195,8 +197,11 @@ def _whose(search: SearchGroup) -> tuple[str, str | None]:
 
 def severity_of(search: SearchGroup, worst: SlowestOperation, log_seconds: float, limits: CostLimits) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    cost = Cost(search.share, search.etime / SECOND, search.answered, log_seconds)
-    return Severity.HIGH if worst.etime >= HOPELESS else severity_of_cost(cost, limits)
+    return Severity.HIGH if worst.etime >= HOPELESS else severity_of_cost(_cost(search, log_seconds), limits)
+
+
+def _cost(search: SearchGroup, log_seconds: float) -> Cost:
+    return Cost(search.share, search.etime / SECOND, search.answered, log_seconds)
 
 
 def attributes_of(shape: str) -> list[str]:
@@ -215,6 +220,7 @@ def _finding(
 ) -> Finding:
     place = search.place
     where = f"several bases ({search.scope})" if search.bases > 1 else place
+    alone = filter(None, [rests_on_one(_cost(search, traffic.seconds), worst.etime / SECOND, limits)])
     whose = f"the events 1644 of {server.name}" if _only_expensive(traffic) else server.name
     return Finding(
         subject=f"{search.shape} below {where} at {server.name}",
@@ -222,7 +228,7 @@ def _finding(
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {percent(search.share)} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",
-        detail="\n".join(sentences),
+        detail="\n".join([*sentences, *alone]),
         observed={
             "server": server.name,
             "shape": search.shape,

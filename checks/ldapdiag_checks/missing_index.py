@@ -20,7 +20,7 @@ from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.unhelped_scans import find_unhelped_scans
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, rests_on_one, severity_of_cost
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
@@ -91,7 +91,8 @@ def judge(
       nsslapd-require-index).
     - low: otherwise.
 
-    The index that saves most has the severity of the whole plan.
+    The index that saves most has the severity of the whole plan. Where it is that of one slow search alone, a sentence
+    says what it is without it.
 
     ## Why it matters
     Such a search reads the whole database again and again: all other operations wait for its worker and its disk.
@@ -150,6 +151,7 @@ def _finding(
 ) -> Finding:
     first = row.resolved[0].group
     seconds, after = row.saved / SECOND, row.after
+    cost, slowest = _cost(row, plan, coverage), _slowest(row, plan)
     share = row.saved / coverage.etime if coverage.etime else 0.0
     what = f"{row.attribute} {','.join(row.types)}"
     saves = (
@@ -162,13 +164,15 @@ def _finding(
     return Finding(
         subject=_subject(row, plan),
         key=f"{plan.server}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
-        severity=severity_of_cost(_cost(row, plan, coverage), limits),
+        severity=severity_of_cost(cost, limits),
         confidence=Confidence.CERTAIN
         if is_tested(coverage.family) and any(one.noted and one.certain for one in row.resolved)
         else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: "
         + "; ".join([lacks] * bool(row.refused) + [saves] * bool(row.examining)),
-        detail="\n".join(_sentences(row, plan, fastest, coverage.family)),
+        detail="\n".join(
+            [*_sentences(row, plan, fastest, coverage.family), *filter(None, [rests_on_one(cost, slowest, limits)])]
+        ),
         observed={
             "server": plan.server,
             "backend": row.backend.name if row.backend else None,
@@ -202,6 +206,12 @@ def _cost(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Cost
     share = saved / coverage.etime if coverage.etime else 0.0
     count, refused = sum(scan.count for scan in scans), sum(scan.refused for scan in scans)
     return Cost(share, saved / SECOND, count, coverage.seconds, refused, failing(scans))
+
+
+def _slowest(row: PlannedIndexes, plan: IndexPlan) -> float:
+    """Return the seconds of the slowest search that the index, the first one with all others, makes quicker."""
+    scans = plan.resolved if row is plan.indexes[0] else row.resolved
+    return max((scan.group.slowest.etime for scan in scans if scan.group.slowest), default=0) / SECOND
 
 
 def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int, family: Family | None) -> Iterator[str]:

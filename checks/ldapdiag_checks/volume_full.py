@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.forecast import LimitForecast
-from ldapdiag.analysis.storage.filling import NO_RUNS, clause, filling, when
+from ldapdiag.analysis.storage.filling import NO_RUNS, clause, filling, reached, when
 from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.check import MainNumber, Worse, check
@@ -42,6 +42,10 @@ LOWER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Sever
 """The severity where only logs are on the volume: the server goes on, and its log has gaps."""
 SOON = (Severity.HIGH, Severity.MEDIUM)
 """The severities of a volume that will be full within the two times that are set."""
+UNKNOWN_SHARE, UNKNOWN_BYTES = 0.1, 10 << 30
+"""A server whose limit is not known may refuse changes below this share of the volume and so much: the default of
+PingDS 8.1 is half of the share, and 1 or 5 GB."""
+LIMIT_UNKNOWN = "below how much free space the server stops or refuses changes is not in the evidence"
 UNKNOWN = "What this product does on a full volume is not known here."
 
 
@@ -63,6 +67,11 @@ def judge(
     log, the changelog or a log (access, errors, audit) of a server. Free is what accounts without privileges may
     use: ext file systems reserve blocks for root, 5 % by default, and the finding names them. btrfs and others have
     no fixed number of inodes.
+
+    Where a server stops or refuses changes below a limit that is not in the evidence (OpenDJ and PingDS from version 5
+    on, whose defaults differ by version, without a value; PingDirectory, whose limits are not read), the verdict says
+    so; with less than 10 % and 10 GiB free the volume is not judged. Of folders with different quotas of projects
+    on one mount point, df does not name the folder: the least free of them counts.
 
     df does not show the quota of an account. A volume that is mounted with quotas (usrquota, grpquota) is therefore
     not judged, unless it is full as a whole. Neither is the free space of what lies below it: a thin pool, a sparse
@@ -121,12 +130,13 @@ def _of_volume(
 ) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
     rules = _rules(server)
-    needed = rules.stops_below(storage.settings, server.version, volume.paths) if rules and storage.settings else 0
+    limit = rules.stops_below(storage.settings, server.version, volume.paths) if rules and storage.settings else 0
+    needed = limit or 0
     short = shortages(space, percents, needed) if space else {}
     fill = filling(space, server.name, histories, needed) if space else LimitForecast(not_because=NO_RUNS)
     soon = _soon(fill, hours)
     if space and (short or soon):
-        return _finding(volume, space, short, storage, server, (fill, soon), hours[-1])
+        return _finding(volume, space, short, storage, server, (fill, soon, needed), hours[-1])
     if space is None or space.free_bytes is None or space.total_bytes is None:
         reason = f"the free space of {volume.name} is not in the evidence"
         return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
@@ -143,10 +153,14 @@ def _of_volume(
     if space.free_inodes is None and volume.fs_type not in INODES_ON_DEMAND:
         reason = f"{_free(space)} on {volume.name}, and the number of free inodes is not in the evidence"
         return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
+    if limit is None and space.free_bytes < UNKNOWN_SHARE * space.total_bytes + UNKNOWN_BYTES:
+        reason = f"{_free(space)} on {volume.name}, and {LIMIT_UNKNOWN}"
+        return NotJudged(subject=subject, reason=reason, missing=(StorageSettings.kind,), how=storage.how)
     limits = [
+        *([LIMIT_UNKNOWN] if limit is None else []),
         *(["it is mounted read-only, so nothing is written there (io-errors)"] if volume.options.read_only else []),
         *([] if volume.local else ["quotas of the file server are not in the evidence"]),
-        *([clause(fill)] if fill.not_because != NO_RUNS else []),
+        *([clause(fill, needed)] if fill.not_because != NO_RUNS else []),
     ]
     return Clear(subject=subject, reason="; ".join([f"{_free(space)} on {volume.name}{_inodes(space)}", *limits]))
 
@@ -212,10 +226,10 @@ def _finding(
     short: Mapping[str, Severity],
     storage: ServerStorage,
     server: Instance,
-    forecast: tuple[LimitForecast, Severity | None],
+    forecast: tuple[LimitForecast, Severity | None, int],
     medium_hours: float,
 ) -> Finding:
-    fill, soon = forecast
+    fill, soon, needed = forecast
     now = max(short.values(), default=None)
     worst = max(one for one in (now, soon) if one is not None)
     inodes_alone = bool(short) and short.get("bytes") is not now
@@ -230,7 +244,7 @@ def _finding(
     state = critical if worst is Severity.CRITICAL else f"has little {what} left"
     probable = fill.median is not None and fill.median < medium_hours
     if now is None or now < worst:
-        state = f"{'will' if probable else 'may'} be full {when(fill)} if nothing is removed"
+        state = f"{'will' if probable else 'may'} {reached(needed)} {when(fill)} if nothing is removed"
         left = _left(space)
     reserved = _reserved(space)
     return Finding(
@@ -238,7 +252,7 @@ def _finding(
         severity=worst if volume.lasting_paths else LOWER[worst],
         confidence=Confidence.CERTAIN if now is worst else Confidence.LIKELY if probable else Confidence.POSSIBLE,
         title=f"The volume of the {volume.contents} of {server.name} {state}: {left} on {volume.name}",
-        detail="\n".join(_sentences(volume, space, storage, server, fill)),
+        detail="\n".join(_sentences(volume, space, storage, server, clause(fill, needed))),
         observed={
             "server": server.name,
             "mount_point": volume.mount_point,
@@ -281,9 +295,7 @@ def _left(space: Space) -> str:
     return f"{size(max(space.free_bytes or 0, 0))} of {size(space.total_bytes or 0)} free"
 
 
-def _sentences(
-    volume: Volume, space: Space, storage: ServerStorage, server: Instance, fill: LimitForecast
-) -> Iterator[str]:
+def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Instance, forecast: str) -> Iterator[str]:
     """Yield what is on the volume, what the server does when it is full, and what limits the numbers."""
     yield f"On it: {', '.join(f'{role} {path}' for role, path in volume.paths)}."
     if volume.lasting_paths:
@@ -294,7 +306,6 @@ def _sentences(
         yield f"Records of the {volume.contents} are lost while it is full."
     if reserved := _reserved(space):
         yield f"Besides, {size(reserved)} are reserved: only root, or a server that runs as root, may write into them."
-    forecast = clause(fill)
     yield f"{forecast[0].upper()}{forecast[1:]}."
     if space.free_bytes is None:
         yield "The free space is not in the evidence."

@@ -54,12 +54,12 @@ class ChangedFinding:
     """The number as it is compared; None if one report lacks it."""
     now: Measured | None = None
     reason: str = ""
-    """Why it is not seen as well, or why it is not compared by its number."""
+    """Why it is not seen as well, not compared by its number, or neither better nor worse."""
 
     @property
     def is_by_severity_alone(self) -> bool:
         """Return whether its check names a number that could not be compared."""
-        return bool(self.reason) and self.change is not FindingChange.LESS_SEEN
+        return bool(self.reason) and self.now is None and self.change is not FindingChange.LESS_SEEN
 
     @property
     def reference(self) -> KeptNumber | None:

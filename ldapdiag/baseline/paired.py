@@ -68,6 +68,7 @@ def _scatter(total: float, count: float, observed: Mapping[str, Any]) -> float:
 NAMES = {"logged": "{} per 1,000 operations", "spent": "{} per 1,000 operations", "share": "share of {}"}
 """How a number is called, by its quantity."""
 CHANGES = {1: FindingChange.WORSE, 0: FindingChange.SAME, -1: FindingChange.BETTER}
+MIXED = "less severe, but more of it: neither better nor worse"
 CERTAINTY = list(Confidence)
 """The most certain first."""
 
@@ -106,7 +107,8 @@ class PairedFinding:
         compared = next(self._compared(number), None)
         worse = compared.worse if compared else None
         rises = self._rise(compared)
-        change = CHANGES[rises or worse or 0]
+        is_mixed = rises == -1 and worse == 1  # the limit may have been raised, or what shows its severity is missing
+        change = FindingChange.SAME if is_mixed else CHANGES[rises or worse or 0]
         by_rate = compared is not None and compared.is_better_rate and not (rises or self._is_doubtful)
         is_milder = change is FindingChange.BETTER or (change is FindingChange.SAME and self._is_milder)
         lacks = became.lacks(self.former, by_rate=by_rate) if is_milder else ""
@@ -118,7 +120,7 @@ class PairedFinding:
             name=_name(compared.number) if compared else "",
             before=compared.before if compared else None,
             now=compared.now if compared else None,
-            reason=lacks or ("one report lacks it" if number and not compared else ""),
+            reason=lacks or (MIXED if is_mixed else "one report lacks it" if number and not compared else ""),
         )
 
     def _compared(self, number: MainNumber | None) -> Iterator[ComparedNumber]:

@@ -280,7 +280,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             found = content_of(reading, logs, wanted=asked, by_server=by is By.SERVER)
             _print_not_found(found, written)
             write(found)
-            status = judged_by_log(evidence, typed, config, fail_on, notices)
+            unread = [*reading.gaps, *(gap for stream in reading.streams for gap in stream.truncated)]
+            status = judged_by_log(evidence, typed, config, fail_on, gaps=unread, notices=notices)
     raise typer.Exit(INTERRUPTED if stop.is_set() else status)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.cli.output import print_error
+from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.cli.shared_options import FailOn
 from ldapdiag.cli.site_options import found_site, today
 from ldapdiag.errors import UsageError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ldapdiag.cli.notices import Notices
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.access_log import AccessLog, CountedLog
+    from ldapdiag.evidence.bundle import Gap
 
 
 def check_alone_with(fail_on: FailOn, others: Mapping[str, object]) -> None:
@@ -36,11 +37,17 @@ def facts_of(logs: Sequence[CountedLog], fail_on: FailOn) -> tuple[AccessLog, ..
 
 
 def judged_by_log(
-    logs: Sequence[AccessLog], files: Sequence[str], config: Path | None, fail_on: FailOn, notices: Notices
+    logs: Sequence[AccessLog],
+    files: Sequence[str],
+    config: Path | None,
+    fail_on: FailOn,
+    *,
+    gaps: Sequence[Gap],
+    notices: Notices,
 ) -> int:
     """Run the checks on access logs, print the findings that count, and return the exit code; 0 without logs.
 
-    By their signatures, those that need more are not judged.
+    By their signatures, those that need more are not judged. `gaps`, what was not read of the logs, comes last.
     """
     if not logs:
         return 0
@@ -55,6 +62,9 @@ def judged_by_log(
     in_force = checks_in_force(installed_checks(), site, today=today())
     diagnosis = diagnose(Bundle(facts=tuple(logs)), in_force.checks, in_force=in_force)
     _print(diagnosis, fail_on, files)
+    if gaps:
+        print_error("no all-clear: not all of the log was read")
+        print_gaps(gaps)
     return exit_code(diagnosis, Gate(fail_on=fail_on))
 
 

@@ -114,14 +114,19 @@ def _of_severity(finding: Mapping[str, Any]) -> str:
     before, change = finding["before"]["severity"], finding["change"]
     if finding["severity"] == before:
         return ""
-    limits = " at the same rate" if change == "same" else ""
+    limits = " at the same rate" if change == "same" and not finding["before"]["reason"] else ""
     return f"severity ({before} before, {finding['severity']} now{limits})"
 
 
 def _of_number(finding: Mapping[str, Any]) -> str:
     """Return a number that has changed, with its name and unit."""
     before = finding["before"]
-    if finding["change"] not in {"worse", "better"} or before["number"] is None or before["number"] == before["now"]:
+    is_mixed = finding["change"] == "same" and before["reason"]
+    if (
+        not (is_mixed or finding["change"] in {"worse", "better"})
+        or before["number"] is None
+        or before["number"] == before["now"]
+    ):
         return ""
     unit = f" {before['unit']}" if before["unit"] else ""
     then = f"on {before['since'][:10]}" if before["since"] else "before"
@@ -130,7 +135,8 @@ def _of_number(finding: Mapping[str, Any]) -> str:
 
 
 def _reason(finding: Mapping[str, Any]) -> str:
-    return finding["before"]["reason"] or "" if finding["change"] == "not seen as well" else ""
+    has_reason = finding["change"] == "not seen as well" or (finding["change"] == "same" and finding["before"]["key"])
+    return finding["before"]["reason"] or "" if has_reason else ""
 
 
 EXACT = 1_000

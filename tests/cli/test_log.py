@@ -371,6 +371,15 @@ class TestGate:
         assert judged.code == 0
         assert "no finding at high or above" in judged.complaints[-1]
 
+    def test_what_was_not_read_comes_last(self, tmp_path):
+        whole = gzip.compress(header() + run(1, 2000))
+        (tmp_path / "access.gz").write_bytes(whole[: len(whole) // 2])
+        judged = log(tmp_path / "access.gz", "--fail-on", "high")
+        assert judged.code == 0, "as without --strict of diagnose"
+        assert "no finding at high or above" in judged.complaints[-3]
+        assert judged.complaints[-2] == "ldapdiag: no all-clear: not all of the log was read"
+        assert "access.gz" in judged.complaints[-1]
+
     @pytest.mark.parametrize("other", [("--follow",), ("--client", "10.0.0.1")])
     def test_only_a_whole_log_is_judged(self, access, other):
         ran = log(access, "--fail-on", "low", *other)

@@ -15,12 +15,14 @@ from lab.internal_searches import (
     LOG_389,
     OVERLAY_MODULES,
     OVERLAYS_SLAPD,
+    PLUGINS,
     RULES_389,
     RULES_SLAPD,
     SCHEMA,
     SELF_SEARCHING,
     SET_SLAPD,
     added,
+    enabled,
     manager,
     provoke_389,
     provoke_slapd,
@@ -220,3 +222,77 @@ def test_what_slapd_searches_for_is_known_and_scans_without_an_index(laboratory)
         assert any("dynlist" in sentence for sentence in configuration.hidden_searches)
         rule = next(line for line in server.search("cn=config").splitlines() if "businessCategory=" in line)
         assert reduced_urls(rule) == f"ldap:///{SUFFIX}??sub?(businessCategory=)"
+
+
+LINKS = "".join(
+    [
+        *map(enabled, ("Linked Attributes", "Auto Membership Plugin", "Managed Entries")),
+        added(
+            f"cn=links,cn=Linked Attributes,{PLUGINS}",
+            *("objectClass: extensibleObject", "linkType: seeAlso", "managedType: secretary"),
+        ),
+        added(
+            f"cn=auto,cn=Auto Membership Plugin,{PLUGINS}",
+            *("objectClass: autoMemberDefinition", f"autoMemberScope: {SUFFIX}"),
+            *(
+                "autoMemberFilter: (employeeType=auto)",
+                f"autoMemberDefaultGroup: cn=all,{SUFFIX}",
+                "autoMemberGroupingAttr: member:dn",
+            ),
+        ),
+        added(f"cn=all,{SUFFIX}", "objectClass: groupOfNames"),
+        added(
+            f"cn=made,{SUFFIX}",
+            *("objectClass: mepTemplateEntry", "mepRDNAttr: cn", "mepStaticAttr: objectClass: device"),
+            "mepMappedAttr: cn: $cn",
+        ),
+        added(f"ou=made,{SUFFIX}", "objectClass: organizationalUnit"),
+        added(
+            f"cn=made,cn=Managed Entries,{PLUGINS}",
+            *("objectClass: extensibleObject", f"originScope: {SUFFIX}", "originFilter: (carLicense=made)"),
+            *(f"managedBase: ou=made,{SUFFIX}", f"managedTemplate: cn=made,{SUFFIX}"),
+        ),
+    ]
+)
+LINKED = "".join(
+    [
+        *(
+            added(f"cn={name},{SUFFIX}", "objectClass: inetOrgPerson", f"sn: {name}", *lines)
+            for name, *lines in (
+                ("one", "employeeType: auto", "carLicense: made"),
+                ("two", "employeeType: auto", f"seeAlso: cn=one,{SUFFIX}"),
+            )
+        ),
+        f"dn: cn=one,{SUFFIX}\nchangetype: modrdn\nnewrdn: cn=uno\ndeleteoldrdn: 1\n\n",
+        f"dn: cn=two,{SUFFIX}\nchangetype: delete\n\n",
+    ]
+)
+FIX_UP = added("cn=all,cn=fixup linked attributes,cn=tasks,cn=config", "objectClass: extensibleObject")
+
+
+def test_links_memberships_and_managed_entries_of_389_ds_are_found_by_their_dns(laboratory):
+    """The task that mends links is what needs the indexes that are known: of presence, of both attributes."""
+    need("ns-slapd", "ldapmodify")
+    with Host("ldap") as host:
+        server = laboratory.ds389(host, settings=INTERNAL)
+        host.run(["ldapmodify", *manager(server)], stdin=LINKS)
+        server.restart()
+        before = len(host.run(["cat", LOG_389]))
+        host.run(["ldapmodify", *manager(server)], stdin=LINKED)
+        assert f"member: cn=uno,{SUFFIX}" in server.search(f"cn=all,{SUFFIX}")
+        wait_for(lambda: f'DEL dn="cn=two,{SUFFIX}"' in host.run(["cat", LOG_389])[before:], "the log is not written")
+        searched = re.findall(r"\(Internal\) op=\S+ SRCH .*scope=([12])", host.run(["cat", LOG_389])[before:])
+        assert searched == [], "each is read by its DN"
+        host.run(["ldapmodify", *manager(server)], stdin=FIX_UP)
+        known = {one.attribute.lower() for one in read_live(server, Family.DS389, INDEXES).internal_searches}
+        for attribute in ("seealso", "secretary"):
+            assert attribute in known
+            noted = partial(_presence, host, before, attribute)
+            assert all("notes=" in result for result in wait_for(noted, attribute))
+
+
+def _presence(host, before, attribute):
+    """Return the results of the internal searches for presence; the task writes its filter without parentheses."""
+    log = host.run(["cat", LOG_389])[before:].lower()
+    operations = re.findall(rf'(\S+ op=\S+) srch .*filter="\(?{attribute}=\*', log)
+    return [line for one in operations for line in log.splitlines() if f"{one} result" in line]

@@ -31,7 +31,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions, parse
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.evidence.log.stamps import MILLISECOND
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse, Leaf
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.products import product_of
@@ -233,16 +233,15 @@ def _obstacle_of_first(trial: IndexTrial) -> Obstacle:
     if not lacking:
         return Obstacle(cause=Cause.UNINDEXABLE, attribute="", text=trial.scan.group.shape, reason=NO_ASSERTION)
     leaf = lacking[0]
-    cause, reason = Cause.LIMIT_PERHAPS, MOST_MATCH
+    cause, reason, inferred = Cause.LIMIT_PERHAPS, MOST_MATCH, False
     if leaf.change is not None and (never := trial.why_never_added(leaf.change)):
-        cause, reason = Cause.UNINDEXABLE, never
+        cause, reason, inferred = Cause.UNINDEXABLE, never.reason, never.by_values
     elif trial.returns_most:
         each = "each search returns" if not trial.scan.group.sorted_for_views else "each page of a view sorts"
         returned = int(max(trial.scan.returned, trial.in_pages))
         cause, reason = Cause.LIMIT, f"{each} {counted(returned, 'entry', 'entries')}"
     elif not trial.database.in_schema(leaf.assertion.attribute):
         cause, reason = Cause.UNKNOWN_ATTRIBUTE, UNKNOWN_TO_SCHEMA
-    inferred = leaf.change is not None and reason == trial.why_no_approximate(leaf.change)
     return Obstacle(
         cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, reason=reason, inferred=inferred
     )
@@ -259,6 +258,15 @@ FEW_PRESENT = 1000
 """Entries below a large base that have an attribute: thousands of them elsewhere are not expected."""
 MOST_RETURNED = 10_000
 """Entries per result above which no index makes an ID list short enough, if limit and total are unknown."""
+
+
+class Exclusion(NamedTuple):
+    """Why an index must never be added."""
+
+    reason: str
+    """A clause."""
+    by_values: bool = False
+    """By values in the log: others may be logged later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +350,14 @@ class IndexTrial:
     def _with_added(self, changes: frozenset[Change]) -> IndexUse:
         return self.database.with_added(self.filter, self.scan.group.base, self.scan.group.scope, changes).index_use
 
-    def why_never_added(self, change: Change) -> str:
-        """Return why an index must never be added, as a clause; empty if it may be."""
+    def why_never_added(self, change: Change) -> Exclusion | None:
+        """Return why an index must never be added; None if it may be."""
+        why = self._why_of_server(change)
+        if not why and (of_values := self._why_no_approximate(change)):
+            return Exclusion(of_values, by_values=True)
+        return Exclusion(why) if why else None
+
+    def _why_of_server(self, change: Change) -> str:
         name = change.attribute.lower()
         product = product_of(self.family) if self.family else None
         if name == "objectclass":
@@ -353,8 +367,6 @@ class IndexTrial:
             return OF_SECRETS
         if name in maintained:
             return SERVER_MAINTAINED
-        if why := self.why_no_approximate(change):
-            return why
         if not isinstance(self.database, ConfiguredDatabase):
             return ""
         definition = self.database.database.definition(change.attribute)
@@ -367,7 +379,7 @@ class IndexTrial:
             return why or substrings_of_members(self.family)
         return ""
 
-    def why_no_approximate(self, change: Change) -> str:
+    def _why_no_approximate(self, change: Change) -> str:
         """Return why an approximate index does not serve the logged values, as a clause; empty: it does, or may."""
         product = product_of(self.family) if self.family else None
         if product is None or change.type not in APPROXIMATE:

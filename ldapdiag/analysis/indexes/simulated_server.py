@@ -186,7 +186,8 @@ class LoggedFrequencies:
 
     def of(self, assertion: Assertion) -> Amount:
         """Return how many entries the key of an assertion has."""
-        name, kind, value = key = _key(assertion, self.indexes)
+        key, name = _key(assertion, self.indexes), _name(assertion, self.indexes)
+        _, kind, value = key
         if value is not None and (name, value) in self.over_limit:
             return Amount(least=self.total or 1 << 62)
         results = self.results.get(key)
@@ -202,7 +203,8 @@ class LoggedFrequencies:
 
     def usual(self, assertion: Assertion) -> float | None:
         """Return how many entries have the values that searches ask for, on average; None: the log does not show it."""
-        name, kind, value = key = _key(assertion, self.indexes)
+        key, name = _key(assertion, self.indexes), _name(assertion, self.indexes)
+        _, kind, value = key
         if kind not in EXACT_KINDS | RANGES:
             return None
         results = self.results.get(key)
@@ -272,9 +274,13 @@ def _results(
 
 
 def _key(assertion: Assertion, indexes: ServerIndexes | None) -> Key:
-    name = indexes.schema.primary(assertion.attribute).lower() if indexes else assertion.attribute
+    name = ";".join((_name(assertion, indexes), *sorted(assertion.options)))  # values of one option are some of all
     has_value = assertion.value is not None and assertion.kind is AssertionKind.EQUALITY
     return name, assertion.kind, assertion.value.lower() if has_value and assertion.value is not None else None
+
+
+def _name(assertion: Assertion, indexes: ServerIndexes | None) -> str:
+    return indexes.schema.primary(assertion.attribute).lower() if indexes else assertion.attribute
 
 
 def _total(indexes: ServerIndexes | None, backend: Backend | None) -> int | None:

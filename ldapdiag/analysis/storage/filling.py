@@ -46,12 +46,19 @@ def when(found: LimitForecast) -> str:
     return f"in {in_words(found.earliest or 0.0)} {latest}"
 
 
-def clause(found: LimitForecast) -> str:
+def reached(needed: int) -> str:
+    """Return the end that is forecast: the space that the server needs is left no more, or none is."""
+    return f"have less free than the {size(needed)} that the server needs" if needed else "be full"
+
+
+def clause(found: LimitForecast, needed: int = 0) -> str:
     """Return the forecast, or why there is none."""
     if found.median is None or found.rates is None:
-        return f"when it will be full is not judged: {found.not_because}"
+        return f"when it will {reached(needed)} is not judged: {found.not_because}"
     rate = size(found.rates[1])
-    return f"by {SOURCE} {rate} are added an hour: it is full {when(found)}, as long as nothing is removed"
+    return (
+        f"by {SOURCE} {rate} are added an hour: it will {reached(needed)} {when(found)}, as long as nothing is removed"
+    )
 
 
 def filling(space: Space, server: str, histories: Iterable[History], needed: int) -> LimitForecast:

@@ -119,11 +119,12 @@ def when_full(settings: StorageSettings, version: Version) -> str:
     return f"{MONITORING} is on. With less than {size(threshold)} free on a volume of its data: {'; '.join(steps)}."
 
 
-def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
-    """Return half of the threshold, below which disk monitoring ends the server after a while."""
+def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int | None:
+    """Return half of the threshold, below which disk monitoring ends the server after a while; None: not known."""
     del version, paths  # the same in every version that has it; it watches the volumes of its logs, too
-    if settings.value(MONITORING).lower() != "on":
-        return 0
+    monitoring = settings.value(MONITORING).lower()
+    if monitoring != "on":
+        return 0 if monitoring or settings.complete else None  # its default is off
     return (whole_number(settings.value(MONITORING_FROM)) or MONITORED_FROM) // 2
 
 

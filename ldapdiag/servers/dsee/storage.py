@@ -68,11 +68,13 @@ def _thresholds(settings: StorageSettings) -> tuple[int, ...]:
     return tuple((default if value is None else value) << 20 for value, default in pairs)
 
 
-def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
-    """Return the free bytes below which it refuses changes, on a volume with data."""
+def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int | None:
+    """Return the free bytes below which it refuses changes, on a volume with data; None: not known."""
     del version  # the same in every version
     known = settings.complete or settings.value(DISK_LOW)
-    return max(_thresholds(settings)) if known and not LASTING.isdisjoint(role for role, _ in paths) else 0
+    if LASTING.isdisjoint(role for role, _ in paths):
+        return 0
+    return max(_thresholds(settings)) if known else None
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:

@@ -68,12 +68,16 @@ def _thresholds(settings: StorageSettings, version: Version, name: str, backends
     return [_bytes_of(_written(settings, backend, name)[1] or assumed) for backend in backends]
 
 
-def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
-    """Return the free bytes below which it refuses changes of a backend whose database is on the volume."""
+def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int | None:
+    """Return the free bytes below which it refuses changes of a backend whose database is on the volume; None: unknown.
+
+    Of 8.1 disk-full-threshold is 5 % of the file system and 1 GB by default (PingAM 8.1, Install: disk space).
+    """
     here = {path.rpartition("/")[2] for role, path in paths if role is Role.DATABASE}
     only = settings.backends if here and len(settings.backends) == 1 else ()  # whatever a symbolic link is called
     backends = here.intersection(settings.backends) or only
-    return max((one or 0 for name in THRESHOLDS for one in _thresholds(settings, version, name, backends)), default=0)
+    found = [one for name in THRESHOLDS for one in _thresholds(settings, version, name, backends)]
+    return max((one for one in found if one is not None), default=None if here else 0)
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:

@@ -109,7 +109,7 @@ def brief(search: str, modify: str, suffix: str, writes: Sequence[Sequence[str]]
             f"awk '/^dn: cn=Tasklist,/ {{ idle = 1 }}{sizes} END {{ exit !(idle{room}) }}' ||",
             f"refuse 'an index is being built,{full} or cn=Monitor does not show it'",
             here_document(modify, *ldif),
-            "echo 'waiting for the end of the build, an hour at most'",
+            "echo 'waiting for the end of the build, an hour at most; slapd does not show how much of it is done'",
             *waiting(search, TASKS, NO_INDEXER, "dn", "", 2),
         ]
     )

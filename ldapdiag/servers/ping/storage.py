@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.opends import dsconfig_storage
 from ldapdiag.servers.ping.remedies import RESTART, dsconfig
-from ldapdiag.servers.volumes.storage_rules import never_stops
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
+    from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSettings
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.volumes.storage_rules import Durability
@@ -29,7 +30,9 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     return dsconfig_storage.places(settings)
 
 
-stops_below = never_stops
+def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> None:
+    """Return that the thresholds of its disk space usage monitor are not known: they are not read."""
+    del settings, version, paths  # it watches the volumes of its logs and its root, too
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:

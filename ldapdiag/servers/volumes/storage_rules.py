@@ -105,8 +105,8 @@ class StorageRules(Protocol):
     def when_full(self, settings: StorageSettings, version: Version) -> str:
         """Return in sentences what the server does when a volume of its data is full; empty: it is not known."""
 
-    def stops_below(self, settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
-        """Return the free bytes below which the server stops, or refuses changes; 0: it does not, or not known.
+    def stops_below(self, settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int | None:
+        """Return the free bytes below which the server stops, or refuses changes; 0: it does not; None: not known.
 
         `paths`: what it keeps on the volume.
         """

@@ -143,7 +143,7 @@ def test_what_the_server_needs_ends_before_the_last_byte() -> None:
 
 
 def test_what_is_short_already_is_full_now() -> None:
-    assert "it is full now" in clause(found([20 - at for at in range(15)], needed=30 * GIB))
+    assert "it will be full now" in clause(found([20 - at for at in range(15)], needed=30 * GIB))
 
 
 def test_a_later_run_of_a_wrong_clock_is_left_out() -> None:
