@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.analysis.indexes.proposed_indexes import NOTHING, sufficient_sets
+from ldapdiag.analysis.indexes.sufficient_sets import NOTHING, sufficient_sets
 from ldapdiag.evidence.filter_tree import And, Assertion, Not, Or, assertions, parse
 from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse, Leaf
 
