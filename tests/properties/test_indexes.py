@@ -16,7 +16,7 @@ from incidents import diagnosed_facts, ids
 from indexes_389 import plugin
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE
+from ldapdiag.analysis.indexes.sufficient_sets import SELECTIVE
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.indexes import IndexConfiguration

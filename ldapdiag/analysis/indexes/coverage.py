@@ -28,7 +28,7 @@ from ldapdiag.analysis.indexes.list_views import without_views
 from ldapdiag.analysis.indexes.outweighed_indexes import without_outweighed
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
-from ldapdiag.analysis.indexes.proposed_indexes import LEAST_SAVED, SELECTIVE, has_short_list, propose
+from ldapdiag.analysis.indexes.proposed_indexes import LEAST_SAVED, has_short_list, propose
 from ldapdiag.analysis.indexes.remaining_searches import SLOW, RemainingSearches, divide_by_cost, remaining_searches
 from ldapdiag.analysis.indexes.reported_use import examines_many
 from ldapdiag.analysis.indexes.search_costs import DENSE, MeasuredSearch, measure_costs
@@ -36,6 +36,7 @@ from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage,
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.simulated_server import SimulatedServer, notes_unindexed
+from ldapdiag.analysis.indexes.sufficient_sets import SELECTIVE
 from ldapdiag.analysis.indexes.united_ranges import scan_instead, unites_ranges
 from ldapdiag.analysis.indexes.worth import unlisted_searches, worth_an_index
 from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
