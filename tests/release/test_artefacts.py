@@ -60,8 +60,10 @@ def by_pip(wheel: Path, place: Path) -> Path:
 
 
 def by_pipx(wheel: Path, place: Path) -> Path:
-    ran(sys.executable, "-m", "pipx", "install", wheel, PIPX_HOME=str(place), PIPX_BIN_DIR=str(place / "bin"))
+    places = {"PIPX_HOME": place, "PIPX_BIN_DIR": place / "bin", "PIPX_MAN_DIR": place / "man"}
+    ran(sys.executable, "-m", "pipx", "install", wheel, **{name: str(path) for name, path in places.items()})
     assert (place / "bin" / "ldapdiag").is_file()
+    assert (place / "man" / "man1" / "ldapdiag.1").is_file()
     return place / "venvs" / "ldapdiag"
 
 
@@ -118,7 +120,8 @@ def pythons() -> list[str]:
 
 COMMANDS = (
     ("diagnose example:incident --output {}/report.html", 1, ""),
-    ("indexes example:audit --format openmetrics", 1, "ldapdiag_"),
+    ("diagnose example:incident --format openmetrics", 1, "ldapdiag_"),
+    ("indexes example:audit", 1, "displayName"),
     ("storage example:storage", 1, ""),
     ("storage --probe {} --fail-on never", 0, ""),
     ("log example:audit", 0, "searches"),
