@@ -132,7 +132,7 @@ def top(
     if "-" in paths:
         raise UsageError("top reads keys from standard input: name the file of the log")
     options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
-    from ldapdiag.sources.logs.log_watch import LogWatch  # noqa: PLC0415
+    from ldapdiag.sources.logs.log_watch import LogWatch  # noqa: PLC0415  import late
 
     found = _watches(targets, options, stop)
     watches = [one for one, _ in found]
