@@ -168,7 +168,7 @@ SYSLOGS = tuple(_syslog(prefix) for prefix in (RFC5424, ISO_SYSLOG, TRADITIONAL)
 
 def _event_row(line: bytes) -> Piece | None:
     found = EVENT_ROW.match(line)
-    return Piece(line, (found["server"], b"")) if found else None
+    return Piece(line, (found["server"], b"") if found["server"] else None) if found else None
 
 
 def _whole_lines(envelope: Envelope) -> Envelope:

@@ -77,7 +77,7 @@ def concurrent_writers(
         turns = [writer for writers, _, _ in lines if (writer := writers[level])]
         concurrent = _crossing(turns)
         if not concurrent and hints and len({host for host, _ in turns}) > 1:
-            concurrent = _at_one_time(dialect, lines, level, hints)
+            concurrent = set(turns) if dialect.is_export else _at_one_time(dialect, lines, level, hints)
         if concurrent:
             return Concurrent(tuple(sorted(concurrent)), level)
         if not seen.seen:

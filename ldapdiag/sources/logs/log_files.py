@@ -215,10 +215,11 @@ def logs_or_reason(
 
 def by_server(file: LogFile) -> Sequence[LogFile | NotALog]:
     """Return a log, or the lines of each server in it as a log. OSError propagates to the caller."""
-    if not file.concurrent.writers:
+    several = bool(file.concurrent.writers)
+    if not several and not (file.dialect.is_export and file.concurrent.seen):
         return (file,)
     if file.input.spool is not None:
-        return (replace(file, together="a stream is not read more than once"),)
+        return (replace(file, together="a stream is not read more than once" if several else ""),)
     from ldapdiag.sources.logs.separating import MOST_SERVERS, separated  # noqa: PLC0415  import late: most logs have one
 
     found = separated(file.input, file.dialect, file.hints, file.concurrent.level)

@@ -170,7 +170,7 @@ def separated(found: Input, dialect: Dialect, hints: Hints, level: int) -> list[
         while opened.some():
             pass
     survey.finish(hints)
-    servers = list(_servers(survey.seen.values()))
+    servers = list(_servers(survey.seen.values(), are_apart=dialect.is_export))
     routes = _routes(servers)
     return [
         (server, _through(found, Unwrapping(envelope, ServerLines(routes, number)), level))
@@ -189,8 +189,11 @@ def _through(found: Input, layer: Unwrapping, level: int) -> Input:
     return replace(found, layers=tuple(layers), file_range=None, carrier=None, head=b"", is_whole=False)
 
 
-def _servers(seen: Iterable[Seen]) -> Iterator[Server]:
-    """Yield the servers, each a sequence of processes on one host; a single one if no two of them overlap."""
+def _servers(seen: Iterable[Seen], *, are_apart: bool) -> Iterator[Server]:
+    """Yield the servers, each a sequence of processes on one host; a single one if no two of them overlap.
+
+    Hosts `are_apart` in an export, in which those of several follow each other, often the newest event first.
+    """
     hosts: dict[bytes, list[list[Seen]]] = defaultdict(list)
     for one in sorted(seen, key=lambda one: one.first):
         own = hosts[one.writer[0]]
@@ -200,7 +203,8 @@ def _servers(seen: Iterable[Seen]) -> Iterator[Server]:
             max(ended, key=lambda chain: (_program(chain[-1].writer) == program, chain[-1].last)).append(one)
         else:
             own.append([one])
-    if all(len(chains) == 1 for chains in hosts.values()) and not _at_once([chain for (chain,) in hosts.values()]):
+    alone = not are_apart and all(len(chains) == 1 for chains in hosts.values())
+    if alone and not _at_once([chain for (chain,) in hosts.values()]):
         hosts = {b"": [[one for chains in hosts.values() for chain in chains for one in chain]]} if hosts else {}
     for host, chains in hosts.items():
         for chain in chains:

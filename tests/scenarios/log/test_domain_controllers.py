@@ -85,6 +85,19 @@ def test_each_controller_is_judged_by_its_own_events(tmp_path: Path) -> None:
     assert {one["server"] for one in found["findings"]} == {"DC1"}
 
 
+@pytest.mark.parametrize("of_first", [40, 2000])
+@pytest.mark.parametrize("order", [1, -1])
+def test_events_of_one_controller_after_those_of_another_are_of_two_servers(
+    of_first: int, order: int, tmp_path: Path
+) -> None:
+    first, other = ([event(number, server=one) for number in range(of_first)][::order] for one in ("DC1", "DC2"))
+    (tmp_path / "both.csv").write_text(as_csv([*first, *other[:40]]))
+
+    found = ldapdiag("diagnose", tmp_path / "both.csv", "--format", "json").report
+
+    assert {server["name"] for server in found["servers"]} == {"DC1", "DC2"}
+
+
 def test_events_without_times_are_not_called_fast(tmp_path: Path) -> None:
     (tmp_path / "old.xml").write_text(as_xml([event(number, is_old=True) for number in range(50)]))
 
