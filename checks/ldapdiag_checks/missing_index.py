@@ -34,6 +34,7 @@ from ldapdiag.wording import counted, duration, durations, percent
 from ldapdiag.wording import seconds as in_seconds
 
 ASK_FOR_PAGES = "ask the owner of the client whether it requests pages (1.2.840.113556.1.4.319)"
+HOW_TO_JUDGE = {Cause.PAGES: ASK_FOR_PAGES, Cause.NOT_EXPORTED: IndexConfiguration.how}
 MOST = 10
 """Filters, clients and accounts named."""
 
@@ -115,9 +116,9 @@ def judge(
         searches = counted(sum(row.count for row in cut), "unindexed search")
         reason = f"the log truncates the filters of {searches}"
         yield NotJudged(subject=f"long filters at {plan.server}", reason=reason, how="ask the owners of the clients")
-    for one in find_unhelped_scans(coverage, {Cause.PAGES}) if coverage.indexes is not None else ():
+    for one in find_unhelped_scans(coverage, HOW_TO_JUDGE) if coverage.indexes is not None else ():
         if one.worth_a_change:
-            yield NotJudged(subject=one.subject, reason=one.obstacle.reason, how=ASK_FOR_PAGES)
+            yield NotJudged(subject=one.subject, reason=one.obstacle.reason, how=HOW_TO_JUDGE[one.obstacle.cause])
     if not plan.indexes:
         scans = len(coverage.scans)
         but = f"; {counted(scans, 'kind')} without an index that helps and is worth its cost" if scans else ""

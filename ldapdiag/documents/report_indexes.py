@@ -18,6 +18,7 @@ Cause = Literal[
     "unknown-attribute",
     "no-configuration",
     "perhaps-pages",
+    "not-exported",
     "indexed",
 ]
 """Why no index answers a search."""

@@ -172,9 +172,17 @@ def audit_searches(
         etime=workload.search_etime,
         seconds=traffic.seconds,
         resolution=traffic.segment.resolution,
-        unlisted=unlisted_searches(traffic, _judged_groups(workload.searches, simulated), remaining),
+        unlisted=unlisted_searches(traffic, _judged_groups(workload.searches, simulated), remaining)
+        or next(_not_exported(covered), ""),
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )
+
+
+def _not_exported(searches: Iterable[SearchCoverage]) -> Iterator[str]:
+    """Yield why a search that is worth an index cannot be judged by the schema in the evidence."""
+    for one in searches:
+        if one.worth_an_index and one.obstacle is not None and one.obstacle.cause is Cause.NOT_EXPORTED:
+            yield f"{one.obstacle.attribute}: {one.obstacle.reason}"
 
 
 def _audited(groups: Iterable[SearchGroup], family: Family | None) -> Iterator[SearchGroup]:

@@ -13,7 +13,7 @@ What event 1644 reports of a search comes first (analysis/indexes/reported_use.p
       7  negations, (objectClass=*), booleans                           unindexable-filter: add a positive part
       8  bitwise rules                                                  unindexable-filter: combine with an equality
       9  matching rule in chain                                         unindexable-filter: tokenGroups, or base scope
-     10  (UNDEFINED), or not in the schema                              unknown-attribute
+     10  (UNDEFINED); a name that the export lacks                      unknown-attribute; not judged
      11  constructed or defunct                                         unindexable-filter: another attribute
      12  bit 1 is set, U walks, P names the attribute                   index-not-built, at this domain controller
      13  U is an index, v far above r                                   another part of the AND, or scan-limit-exceeded
@@ -55,7 +55,10 @@ RULES = {
 BROAD = frozenset({"objectclass", "objectcategory", "samaccounttype"})
 """Indexed since Windows 2008 (objectClass) or ever, with a few values that thousands of entries have each."""
 UNDEFINED = "logged as (UNDEFINED): the schema lacks the attribute, or its syntax forbids the value"
-NOT_IN_SCHEMA = "the schema lacks the attribute"
+NOT_EXPORTED = (
+    "the server logs it by name, so its schema has it, and the schema in the evidence does not: that is cut, older, "
+    "or of another forest, so export all of it"
+)
 NEGATED = "a negation: an index lists the entries that have a value"
 
 NOTHING, LIST, PERHAPS, ALL = range(4)
@@ -109,25 +112,20 @@ def look_up(assertion: Assertion, scope: str, database: Database) -> Leaf:
     name = assertion.attribute
     if name == NAMES:
         return _of_names(assertion, database)
-    lacking = bool(name) and database.schema.whole and database.schema.find(name) is None
-    if assertion.undefined or lacking:
-        why = UNDEFINED if assertion.undefined else NOT_IN_SCHEMA
-        # The log has (UNDEFINED) for the whole assertion.
-        named = replace(assertion, attribute="", text="(?=undefined)") if assertion.undefined else assertion
-        return Leaf(assertion=named, index_use=IndexUse.INDEXED, cause=Cause.UNKNOWN_ATTRIBUTE, why=why)
+    if assertion.undefined:  # the log has (UNDEFINED) for the whole assertion
+        named = replace(assertion, attribute="", text="(?=undefined)")
+        return Leaf(assertion=named, index_use=IndexUse.INDEXED, cause=Cause.UNKNOWN_ATTRIBUTE, why=UNDEFINED)
     definition = database.definition(name)
     types = definition.types if definition is not None else frozenset[str]()
     wanted = next(_wanted(assertion, scope), None)
     if assertion.kind is AssertionKind.EXTENSIBLE:
         return _unindexable(assertion, RULES.get(assertion.rule, "an extensible match"))
-    if any(type_ in types for type_ in _wanted(assertion, scope)) and wanted is not None:
+    if definition is None:
+        return Leaf(assertion=assertion, index_use=IndexUse.DEPENDS, cause=Cause.NOT_EXPORTED, why=NOT_EXPORTED)
+    by_link = LINK in types and assertion.kind is AssertionKind.EQUALITY
+    if by_link or not types.isdisjoint(_wanted(assertion, scope)):
         return _indexed(assertion, database)
-    if LINK in types:
-        by_link = assertion.kind is AssertionKind.EQUALITY
-        return (
-            _indexed(assertion, database) if by_link else _unindexable(assertion, "a link: equality alone is indexed")
-        )
-    if why := _why_never(assertion, database):
+    if why := "a link: equality alone is indexed" if LINK in types else _why_never(assertion, database):
         return _unindexable(assertion, why)
     if wanted is None:
         why = f"shorter than {TUPLE_LENGTH} characters"

@@ -57,6 +57,8 @@ class Cause(StrEnum):
     """The results may be pages of larger ones: how many entries match is not known."""
     UNCONFIGURED = "no-configuration"
     """The index configuration is not known."""
+    NOT_EXPORTED = "not-exported"
+    """The server evaluates an attribute that the schema in the evidence lacks: whether it has an index is not known."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

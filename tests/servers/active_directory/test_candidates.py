@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forest import ALL, Events, facts_of_forest, schema_ldif
+from forest import ALL, SCHEMA, Events, facts_of_forest, schema_ldif
 from incidents import diagnosed_facts, findings
 from ldapdiag.finding import Confidence, Finding, NotJudged
 
@@ -64,7 +64,8 @@ ROWS = {
     "9 in chain": (event("(member<==>CN=x)", preventing="member"), {(UNINDEXABLE, "member")}),
     "9 but direct members": (event("(member=CN=x)", used="link_index:1:N;", visited=1), set()),
     "10 undefined": (event("(UNDEFINED)"), {(UNKNOWN, "")}),
-    "10 not in the schema": (event("(titel=x)"), {(UNKNOWN, "titel")}),
+    "10 not in the export": (event("(titel=x)"), set()),
+    "10 not in the export, beside another": (event("(&(titel=x)(title=x))"), {(MISSING, "title", A)}),
     "10 but beside another": (event("(|(UNDEFINED)(title=x))"), {(UNKNOWN, ""), (MISSING, "title", A)}),
     "11 constructed": (event("(tokenGroups=x)"), {(UNINDEXABLE, "tokenGroups")}),
     "11 defunct": (event("(oldAttribute=x)"), {(UNINDEXABLE, "oldAttribute")}),
@@ -118,6 +119,19 @@ def test_without_a_schema_nothing_is_called_missing_and_the_filters_that_no_inde
     assert "perhaps for lack of title fATTINDEX" in possible.reason
     unhelped = {one.observed["attribute"] for one in findings(diagnosis, UNINDEXABLE).values()}
     assert unhelped == {"company", "userAccountControl"}
+
+
+@pytest.mark.parametrize("is_within_an_entry", [False, True])
+def test_an_attribute_behind_the_end_of_a_cut_schema_is_not_judged(is_within_an_entry, tmp_path):
+    events = Events()
+    events.ask("(title=x)", preventing="title")
+    attributes = {name: SCHEMA[name] for name in ("objectClass", "cn", "searchFlags")}
+    cut = schema_ldif(attributes) + "dn: CN=Tit" * is_within_an_entry
+    diagnosis = diagnosed_facts(facts_of_forest(tmp_path, events, schema=cut))
+    for check in (MISSING, NOT_BUILT, UNINDEXABLE, LIMIT, UNKNOWN):
+        verdicts = [one.verdict for one in diagnosis.judged if one.check == check]
+        assert verdicts
+        assert all(isinstance(one, NotJudged) for one in verdicts), check
 
 
 def test_the_schema_of_the_forest_is_that_of_each_domain_controller_and_its_events_decide_for_each(tmp_path):
