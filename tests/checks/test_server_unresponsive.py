@@ -10,8 +10,10 @@ import pytest
 import facts
 from incidents import diagnosed_facts, findings, judged
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
+from ldapdiag.evidence.ldap_session import LdapSession
 from ldapdiag.evidence.processes import Process, ProcessTable
 from ldapdiag.evidence.threads import ProcessThreads, Thread
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
@@ -157,6 +159,14 @@ class TestProbe:
         limits = ProcessLimits(origin=facts.origin(name="limits.txt"), open_files_soft=100, open_files_hard=100)
         used = DescriptorCount(origin=facts.origin(name="fds.txt"), open=100)
         assert state(*sockets(queue=0), limits, used, probe(ProbeOutcome.NO_ANSWER)) == "out-of-descriptors"
+
+
+@pytest.mark.parametrize(("session", "outcome"), [(LdapSession(url="ldap://ldap:389"), Clear), (None, NotJudged)])
+def test_a_server_that_sent_its_configuration_has_answered(session: LdapSession | None, outcome: type) -> None:
+    asked = session.after("LDAP searches for the configuration") if session else "ldifde -f config.ldf"
+    origin = replace(facts.origin(name="config.ldif", taken=1), asked=asked)
+    configuration = Configuration(origin=origin, identity=ServerIdentity(family=Family.AD), idle_timeout_seconds=900)
+    assert isinstance(verdict(configuration), outcome)
 
 
 class TestClients:

@@ -21,6 +21,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
+from ldapdiag.evidence.ldap_session import session_of
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
@@ -137,8 +138,9 @@ def assess(
 
 
 def _with_answer(unread: UnreadRequests | None, server: Instance, host: Host) -> UnreadRequests | None:
-    """Count the answer of cn=monitor as one connection more that was served, if it came while the requests waited."""
-    answered = server.monitor.origin.taken if server.monitor else None
+    """Count an LDAP answer as one connection more that was served, if it came while the requests waited."""
+    answer = server.monitor or server.configuration
+    answered = answer.origin.taken if answer and (server.monitor or session_of(answer.origin.asked)) else None
     taken = host.latest.taken if host.latest else None
     if unread is None or answered is None or taken is None:
         return unread
@@ -196,7 +198,8 @@ def _condition(
         return _reason_of_failed_probe(server, unread, activity, probes, exhausted=exhausted)
     if unread is not None and unread.may_stand and not exhausted:
         return Condition.DOUBTFUL
-    return Condition.UNKNOWN if unread is None and server.monitor is None else Condition.ANSWERS
+    answered = server.monitor is not None or server.session is not None  # Active Directory has no cn=monitor
+    return Condition.ANSWERS if unread is not None or answered else Condition.UNKNOWN
 
 
 def _reason(activity: ThreadActivity | None, server: Instance) -> Condition:
