@@ -111,9 +111,12 @@ def _younger(found: Sequence[UnhelpedScans], coverage: IndexCoverage, traffic: T
             f"{number(noted)} of {counted(sum(one.count for one in alike), 'search', 'searches')} for {_names(alike)} "
             f"examined every entry, and an index answered the others of the same kinds: {why}"
         )
-        last = max(one.obstacle.since for one in alike if one.obstacle.since is not None)
+        times = [one.obstacle.since for one in alike if one.obstacle.since is not None]
+        if not times:  # of events that name the indexes used
+            yield NotJudged(subject=f"{_names(alike)} at {coverage.server}", reason=why, how="events of a later time")
+            continue
         yield NotJudged(
-            subject=f"{coverage.server}, indexes of unknown age", reason=reason, how=_log_from(last, traffic)
+            subject=f"{coverage.server}, indexes of unknown age", reason=reason, how=_log_from(max(times), traffic)
         )
 
 

@@ -82,6 +82,8 @@ class Traits:
     """Attributes without types of their own have the default types of their database."""
     walks: frozenset[str] = frozenset()
     """What its log names as the index used, in lower case, where every entry below the base was examined."""
+    logged_index: str = ""
+    """What its log names as the index used, in lower case, without the attribute that follows; empty: no index."""
     initial_type: str = ""
     """The index type that answers a substring assertion with a beginning; empty: that of any other."""
     one_level_type: str = ""

@@ -83,12 +83,13 @@ def as_reported(
     walked = any(not traits.walks.isdisjoint(map(str.lower, use.indexes)) for use in uses)
     preventing = frozenset(name for use in uses for name in use.preventing)
     usual = traits.index_types.get(AssertionKind.EQUALITY)
+    needed = leaf.change is not None or leaf.assertion.attribute in preventing
+    if walked and needed and (used := _used_by_others(leaf.assertion.attribute, group, traits)):
+        return replace(leaf, cause=Cause.YOUNGER, change=None, why=used, unproven=True)
     one_level = traits.one_level_type if group.scope == "one" else ""
     if leaf.change is not None:
-        if leaf.cause is Cause.UNCONFIGURED and preventing and leaf.assertion.attribute not in preventing:
-            return replace(leaf, cause=Cause.LIMIT_PERHAPS, change=None)
-        wanted = leaf.change.type == usual and one_level
-        return replace(leaf, change=Change(leaf.change.attribute, wanted)) if wanted else leaf
+        wanted = one_level if leaf.change.type == usual else ""
+        return _lacking(leaf, leaf.change.attribute, wanted, preventing)
     if leaf.cause not in ANSWERED or not uses:
         return leaf
     if walked and leaf.assertion.attribute in preventing - _of_other_parts(filter_, simulated):
@@ -102,6 +103,25 @@ def as_reported(
     if walked and any(simulated(each).change is not None for each in assertions(filter_)):
         return leaf  # another part has no index, which explains a walk for all of an OR
     return replace(leaf, cause=Cause.LIMIT, why=_why_many(group, walked=walked))
+
+
+def _lacking(leaf: Leaf, attribute: str, wanted: str, preventing: Collection[str]) -> Leaf:
+    """Return the prediction where an index is lacking, with the type that is `wanted` in place of the usual one."""
+    if leaf.cause is Cause.UNCONFIGURED and preventing and leaf.assertion.attribute not in preventing:
+        return replace(leaf, cause=Cause.LIMIT_PERHAPS, change=None)
+    return replace(leaf, change=Change(attribute, wanted)) if wanted else leaf
+
+
+def _used_by_others(attribute: str, group: SearchGroup, traits: Traits) -> str:
+    """Return that some of the searches, which visit few entries, use an index of an attribute; empty: none do."""
+    many = dict(_examining(group))
+    name = f"{traits.logged_index}{attribute}"
+    others = [one for use, one in group.reported.items() if use not in many and name in map(str.lower, use.indexes)]
+    if not others or not traits.logged_index:
+        return ""
+    walks, few = (number(sum(one.results for one in some)) for some in (many.values(), others))
+    searches = "searches visit many entries without an index, and"
+    return f"{walks} of these {searches} {few} use {name}: it was probably built after the former"
 
 
 def _why_many(group: SearchGroup, *, walked: bool) -> str:

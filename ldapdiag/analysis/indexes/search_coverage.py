@@ -247,6 +247,7 @@ def _parts(group: SearchGroup, database: SimulatedDatabase | None) -> dict[objec
 PRECEDENCE = (
     Cause.UNKNOWN_ATTRIBUTE,
     Cause.NOT_BUILT,
+    Cause.YOUNGER,
     Cause.NOT_EXPORTED,
     Cause.UNINDEXABLE,
     Cause.TOO_SHORT,

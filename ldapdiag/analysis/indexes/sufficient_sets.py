@@ -53,8 +53,8 @@ def sufficient_sets(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: b
 
 def _of_assertion(leaf: Leaf, *, scanned: bool) -> IndexSets:
     matches_nothing = leaf.cause is Cause.UNKNOWN_ATTRIBUTE and leaf.index_use is not IndexUse.UNINDEXED
-    # An index that is not built must be built, not added.
-    if matches_nothing or leaf.cause is Cause.NOT_BUILT or (not scanned and leaf.cause in HAS_INDEX):
+    # An index that is not built must be built, not added; one that is built by now answers later searches.
+    if matches_nothing or leaf.cause in {Cause.NOT_BUILT, Cause.YOUNGER} or (not scanned and leaf.cause in HAS_INDEX):
         return (NOTHING,)
     return (frozenset({leaf.change}),) if leaf.change is not None else ()
 

@@ -242,7 +242,9 @@ class IndexScreen(ReportScreen):
             many = counted(sum(row["searches"] for row in rows), "search", "searches")
             why = "an index that answers them was, or may have been, added or built later"
             text = f"{many} ({duration(_etime(rows))}) not judged: {why}"
-            self.page.labelled("later", f"{text}; needs a log from {shown_time(plan['indexed_since'])} on", "bold")
+            since = plan["indexed_since"]
+            needs = f"a log from {shown_time(since)} on" if since else "a later log"
+            self.page.labelled("later", f"{text}; needs {needs}", "bold")
             for row in rows if self.verbose else ():
                 self.page.indented(f"{number(row['searches'])} x {row['shape']}: {_why(row)}")
 

@@ -241,10 +241,11 @@ def _not_planned(diagnosis: Diagnosis) -> list[str]:
 def _indexed_later(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield a comment for each server with searches from before an index that answers them, or perhaps from before."""
     for plan in diagnosis.facts.every(IndexPlan):
-        if plan.indexed_since is not None:
+        if plan.younger:
             many = counted(sum(scan.count for scan in plan.younger), "search", "searches")
             text = f"{many} not judged: an index that answers them was, or may have been, added or built later"
-            yield f"# {neutral(plan.server)}: {text}. That needs a log from {shown(plan.indexed_since)} on.\n"
+            needs = f"a log from {shown(plan.indexed_since)} on" if plan.indexed_since else "a later log"
+            yield f"# {neutral(plan.server)}: {text}. That needs {needs}.\n"
 
 
 def _is_configured(diagnosis: Diagnosis) -> bool:

@@ -61,6 +61,7 @@ TRAITS = Traits(
     initial_type="fATTINDEX",
     one_level_type="fPDNTATTINDEX",
     has_rule_indexes=False,
+    logged_index="idx_",
     walks=frozenset({"dnt_index", "ancestors_index", "pdnt_index"}),
     replicates_indexes=True,
     waits_for_builds=True,

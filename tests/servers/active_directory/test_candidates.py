@@ -121,6 +121,18 @@ def test_without_a_schema_nothing_is_called_missing_and_the_filters_that_no_inde
     assert unhelped == {"company", "userAccountControl"}
 
 
+@pytest.mark.parametrize(("name", "flags"), [("cn", 1), ("title", 0), ("title", 1)])
+def test_an_index_that_later_searches_of_a_filter_use_is_neither_missing_nor_unbuilt(name, flags, tmp_path):
+    events = Events()
+    events.ask(f"({name}=x)", preventing=name)
+    events.ask(f"({name}=x)", visited=1, used=f"idx_{name}:1:N;")
+    diagnosis = diagnosed_facts(facts_of_forest(tmp_path, events, schema=schema_ldif(flags={name: flags})))
+    assert not any(findings(diagnosis, check) for check in (MISSING, NOT_BUILT, LIMIT, UNINDEXABLE))
+    (verdict,) = [one.verdict for one in diagnosis.judged if one.check == NOT_BUILT]
+    assert isinstance(verdict, NotJudged)
+    assert f"20 use idx_{name}" in verdict.reason
+
+
 @pytest.mark.parametrize("is_within_an_entry", [False, True])
 def test_an_attribute_behind_the_end_of_a_cut_schema_is_not_judged(is_within_an_entry, tmp_path):
     events = Events()
