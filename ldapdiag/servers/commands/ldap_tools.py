@@ -140,9 +140,9 @@ def _tls(server: ServerAddress) -> str:
 
 
 def _start_tls(server: ServerAddress, *, secure: bool) -> str:
-    if server.session is not None and server.session.start_tls:
-        return f" {server.session.start_tls}"
-    return " -ZZ" if secure and server.said_uri.startswith("ldap://") else ""
+    if secure and server.said_uri.startswith("ldap://"):
+        return " -ZZ"  # -Z of a session, which a capture may have, goes on in the clear where StartTLS fails
+    return f" {server.session.start_tls}" if server.session is not None and server.session.start_tls else ""
 
 
 def _environment(session: LdapSession) -> str:

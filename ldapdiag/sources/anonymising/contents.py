@@ -15,10 +15,12 @@ from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_formats import proc_net
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.sources.anonymising import fields, storage
+from ldapdiag.sources.anonymising import fields, packet_filters, storage
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART, WHOLE_DN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 
 PORT_FOLLOWS = frozenset({"netstat", "ss", "haproxy-sessions"})
@@ -108,16 +110,8 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
     encoding = encoding_of(content[:HEAD_BYTES])
     errors = "surrogateescape" if encoding == "utf-8" else "replace"
     text = content.decode(encoding, errors)
-    if kind == "proc-net-tcp":
-        new = _proc_net(text, anonymiser)
-    elif kind == "ldif":
-        new = _LdifAnonymiser(anonymiser).text(text)
-    elif kind == "host":
-        new = _description(text, anonymiser)
-    elif kind == "processes":
-        new = _processes(text, anonymiser)
-    elif kind == "ldap-probe":
-        new = PROBED.sub(lambda found: _probed(found, anonymiser), anonymiser.text(text))
+    if kind in BY_FORMAT:
+        new = BY_FORMAT[kind](text, anonymiser)
     elif form and kind in storage.FORMATS:
         new = storage.anonymised_storage(text, form, anonymiser)
     else:
@@ -126,6 +120,18 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
         new = text if kind == "haproxy.cfg" else anonymiser.text(text, port_follows=kind in PORT_FOLLOWS)
         new = fields.programs(new, kind, anonymiser)
     return new.encode(encoding, errors)
+
+
+def _ldif(text: str, anonymiser: TextAnonymiser) -> str:
+    return _LdifAnonymiser(anonymiser).text(text)
+
+
+def _probe(text: str, anonymiser: TextAnonymiser) -> str:
+    return PROBED.sub(lambda found: _probed(found, anonymiser), anonymiser.text(text))
+
+
+def _rules(text: str, anonymiser: TextAnonymiser) -> str:
+    return anonymiser.text(packet_filters.anonymised_rules(text, anonymiser))
 
 
 def _place(path: str, anonymiser: TextAnonymiser) -> str:
@@ -296,3 +302,16 @@ class _LdifAnonymiser:
         if before and after:
             self.naming[before["type"].lower()] = before["value"], after["value"]
         return new
+
+
+BY_FORMAT: Mapping[str, Callable[[str, TextAnonymiser], str]] = {
+    "proc-net-tcp": _proc_net,
+    "ldif": _ldif,
+    "host": _description,
+    "processes": _processes,
+    "ldap-probe": _probe,
+    "ps": fields.process_list,
+    "f5-profiles": fields.idle_profiles,
+    **dict.fromkeys(packet_filters.FORMATS, _rules),
+}
+"""Formats whose grammar decides more than the fields in `fields`."""

@@ -9,12 +9,13 @@ Of HAProxy's configuration the directives stay that the reader knows; all others
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.host_formats.ps import COMMANDS, LSTART
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable
 
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
@@ -32,11 +33,27 @@ CGROUP = pattern(r"(?P<before> cgroup:)(?P<name>/\S+)")
 PROXY_NAME = pattern(r"\b(?P<before>(?:frontend|backend|server|listener|fe|be|srv)=)(?P<name>(?!GLOBAL\b)\w[\w.:-]*)")
 OWNERS = {
     "ss": pattern(r'(?P<before>\(")(?P<name>[^"]+)(?=",)'),
+    "lsof": pattern(r"(?m)^(?P<before>)(?P<name>\S+)(?= +\d+ )"),
+    "lsof-fields": pattern(r"(?m)(?P<before>(?:^|\0)[cL])(?P<name>[^\0\n]+)"),
+    "netstat-bsd": pattern(r"(?P<before>(?: +\d+){4} +)(?P<name>\S.*?)(?=:\d+ +[\da-f]{5} +[\da-f]{8} )"),
+    "netstat-solaris": pattern(r"(?m)^(?P<before>\S+ +\S+ +[A-Za-z]\S* +\d+ )(?P<name>\S+)(?=(?: +\d+){4} +[A-Z])"),
+    "netstat-windows": pattern(r"(?m)^(?P<before> {1,2}\[?)(?P<name>(?<=\[)[^\]\n]+|[A-Za-z][\w.-]*(?=\r?$))"),
     "netstat": pattern(
         r"(?m)(?P<before>\d/)(?P<name>[A-Za-z][\w.-]*)(?=[ :]*$| +(?:off|on|keepalive|timewait|unkn)\b)"
     ),
 }
 """The program that owns a socket."""
+ACCOUNTS = {
+    "lsof": pattern(r"(?m)^(?P<before>\S+ +\d+ +(?:\d+ +)?)(?P<name>(?=\S*[A-Za-z])\S+)(?= +(?:\d+\w?|[a-zA-Z]{3})\s)"),
+    "netstat-solaris": pattern(r"(?m)^(?P<before>\S+ +\S+ +)(?P<name>[A-Za-z]\S*)(?= +\d+ +\S+(?: +\d+){4} )"),
+}
+"""The account of that program."""
+
+COLUMNS = frozenset({"PID", "PPID", "STARTED", "ELAPSED", "TIME", "STAT", "S", "STATE", "NETNS"})
+"""Of ps, whose values are not names of people or hosts."""
+NUMERIC = pattern(r"[\d.:-]+")
+PROFILE_NAME = pattern(r"(?P<before>\bltm profile \w+ )(?P<name>[^\s{]+)")
+PROFILE_LINE = pattern(r"(?m)^([ \t]*)(?!ltm profile |[ \t]|\}|idle-timeout )\S.*$")
 
 SECTION = pattern(r"\s*(?:global|defaults|frontend|backend|listen|cache|mailers|peers|resolvers|ring|userlist)\b")
 NAMING = frozenset({"frontend", "backend", "listen", "default_backend", "use_backend", "peers", "userlist"})
@@ -50,29 +67,63 @@ def before_names(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
     if kind == "haproxy.cfg":
         return "".join(_directive(line, anonymiser) for line in text.splitlines(keepends=True))
     if kind == "haproxy-sessions":
-        return _replaced(PROXY_NAME, text, anonymiser.value_of)
+        return replaced(PROXY_NAME, text, anonymiser.value_of)
     if kind == "ss":
-        return _replaced(CGROUP, text, anonymiser.path)
+        return replaced(CGROUP, text, anonymiser.path)
     text = without_secrets(text, anonymiser)
-    return _replaced(HEADER, MESSAGE.sub(_withheld, text), anonymiser.host)
+    return replaced(HEADER, MESSAGE.sub(_withheld, text), anonymiser.host)
 
 
 def without_secrets(text: str, anonymiser: TextAnonymiser) -> str:
     """Return a text without passwords, and with pseudonyms for identities."""
-    return _replaced(QUOTED, SECRET.sub(_withheld, text), anonymiser.value_of)
+    return replaced(QUOTED, SECRET.sub(_withheld, text), anonymiser.value_of)
 
 
 def programs(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
-    """Return a socket table with pseudonyms for the programs that few hosts have."""
-    return _replaced(OWNERS[kind], text, anonymiser.program) if kind in OWNERS else text
+    """Return a socket table with pseudonyms for accounts, and for the programs that few hosts have."""
+    text = replaced(ACCOUNTS[kind], text, anonymiser.value_of) if kind in ACCOUNTS else text
+    return replaced(OWNERS[kind], text, anonymiser.program) if kind in OWNERS else text
 
 
-def _replaced(fields: re.Pattern[str], text: str, name: Callable[[str], str]) -> str:
+def replaced(fields: re.Pattern[str], text: str, name: Callable[[str], str]) -> str:
+    """Return a text with `name` applied to the group `name` of each match, behind its group `before`."""
     return fields.sub(lambda found: found["before"] + name(found["name"]), text)
 
 
 def _withheld(found: re.Match[str]) -> str:
     return found["before"] + WITHHELD
+
+
+def process_list(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return the output of ps with pseudonyms for accounts and programs, and without their arguments."""
+    columns: list[str] = []
+    lines = []
+    for line in text.splitlines(keepends=True):
+        words = line.split()
+        if "PID" in words and words[-1] in COMMANDS:
+            columns = words
+            lines.append(line)
+            continue
+        started = 5 if LSTART.search(line) else 1
+        each = [name for name in columns for _ in range(started if name == "STARTED" else 1)]
+        parts = re.split(r"(\S+)", line, maxsplit=len(each)) if each else [anonymiser.text(line)]
+        for at, name in zip(range(1, len(parts), 2), each, strict=False):
+            if name in COMMANDS:
+                parts[at:] = [anonymiser.program(parts[at].rpartition("/")[2]), "\n"]
+            elif name not in COLUMNS and not NUMERIC.fullmatch(parts[at]):
+                parts[at] = anonymiser.value_of(parts[at])
+        lines.append("".join(parts))
+    return "".join(lines)
+
+
+def idle_profiles(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return the TCP profiles of an F5 with pseudonyms for their names, and their idle timeouts alone."""
+
+    def name(found: str) -> str:
+        return "/".join(part if part in {"", "Common"} else anonymiser.value_of(part) for part in found.split("/"))
+
+    text = replaced(PROFILE_NAME, text, name)
+    return PROFILE_LINE.sub(lambda found: found[1] + f"# {WITHHELD}", text)
 
 
 def _directive(line: str, anonymiser: TextAnonymiser) -> str:

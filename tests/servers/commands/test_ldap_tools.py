@@ -32,6 +32,12 @@ def test_a_session_is_repeated_as_it_was(session: LdapSession, options: str) -> 
     assert modify(server, "dn: cn=config").startswith(f"ldapmodify {options} <<'LDIF'\n")
 
 
+@pytest.mark.parametrize("start_tls", ["", "-Z", "-ZZ"])
+def test_what_needs_tls_never_goes_on_in_the_clear(start_tls: str) -> None:
+    server = address_of(session=LdapSession(url="ldap://ds1", dn="cn=a", start_tls=start_tls), is_named=False)
+    assert as_manager("ldapmodify", server, secure=True) == 'ldapmodify -x -H "${LDAP_URI:?}" -ZZ -D cn=a -W'
+
+
 def test_certificates_are_checked_as_they_were() -> None:
     trusted = LdapSession(url="ldaps://ds1", dn="cn=a", ca_file="/my ca.pem")
     assert as_manager("ldapsearch", address_of(session=trusted)).startswith(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from internal_searches import searched_by
 from ldapdiag.evidence.host_formats.failed_probe import as_text
@@ -14,6 +17,7 @@ from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
 from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 from reading import facts_of
 
+SOCKETS = Path(__file__).parents[2] / "captures" / "sockets"
 PROCESSES = b"""ldapdiag-processes 1
 clock: 1795160100.50
 process: 1171 ns-slapd S 1795160000.25 net:[4026532177]
@@ -118,3 +122,21 @@ def test_of_access_control_instructions_only_everybody_remains() -> None:
     content = anonymised_content(entry, "ldap/indexes.ldif", TextAnonymiser(Pseudonyms(b"secret")))
     assert b"\naci: ldap:///all\naci: (withheld)\n" in content
     assert not any(word in content for word in (b"research", b"Jo", b"jo", b"example"))
+
+
+@pytest.mark.parametrize("path", [*SOCKETS.glob("nft*"), *SOCKETS.glob("iptables*")], ids=lambda path: path.name)
+def test_a_packet_filter_decides_as_before(path: Path) -> None:
+    def decided(text: str) -> list[object]:
+        return [
+            (
+                chain.hook,
+                chain.policy,
+                [(rule.verdict, [match.field for match in rule.matches]) for rule in chain.rules],
+            )
+            for ruleset in facts_of(text)
+            for chain in ruleset.chains
+        ]
+
+    new = anonymised_content(path.read_bytes(), path.name, TextAnonymiser(Pseudonyms(b"secret"))).decode()
+    assert new != path.read_text()
+    assert decided(new) == decided(path.read_text()) != []
