@@ -106,13 +106,15 @@ def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Tex
 def _numbers(server: ServerModel, diagnosis: TimedSource[Any]) -> Text:
     """Return how many connections there are, and how many wait: none of these is in the server's own numbers."""
     growth = f"{minute_rate(server.connections.per_second())}/min ({minute_rate(server.connections.since_start)} all)"
-    line = Text(f"connections {count(server.current)} {growth}", OLD if server.counters.is_old else "")
+    line = Text(
+        f"connections{_old(server.counters)} {count(server.current)} {growth}", OLD if server.counters.is_old else ""
+    )
     found = server.judged
     waiting = found.waiting if found else None
     is_full = bool(found and found.most_waiting and waiting and waiting > found.most_waiting)
     limit = f" of {number(found.most_waiting)}" if found and found.most_waiting else ""
     style = OLD if diagnosis.is_old else WRONG if is_full else WORSE if waiting else ""
-    return line.append(f"   accept queue {count(waiting)}{limit}", style)
+    return line.append(f"   accept queue{_old(diagnosis)} {count(waiting)}{limit}", style)
 
 
 def _work(server: ServerModel) -> Text:
@@ -123,7 +125,7 @@ def _work(server: ServerModel) -> Text:
     busy = threads.busy_threads if threads else None
     queued = threads.queued_operations if threads else None
     parts = (
-        f"ops {_rate(server.operations_per_second())}",
+        f"ops{_old(server.counters)} {_rate(server.operations_per_second())}",
         f"busy {count(busy)} of {count(threads.threads if threads else None)}",
         *([f"queued {count(queued)}"] if queued is not None else []),
     )
@@ -135,6 +137,11 @@ def _work(server: ServerModel) -> Text:
     busy_with = UNKNOWN if minute.load is None else rows.load(minute.load)
     logged = f"   log{' OLD' * server.is_log_old}: {_rate(minute.operations)}, searches {busy_with} s/s{unindexed}"
     return line.append(logged, OLD if server.is_log_old else WRONG if minute.unindexed else "")
+
+
+def _old(source: TimedSource[Any]) -> str:
+    """Return a word beside a number that may no longer be true: a terminal may show nothing as dim."""
+    return " OLD" if source.is_old and source.state.value is not None else ""
 
 
 def _rate(value: float | None) -> str:
@@ -149,10 +156,11 @@ def _gauge(server: ServerModel, diagnosis: TimedSource[Any], width: int) -> Text
     descriptors = next((one.descriptor_limit for one in monitors if one.descriptor_limit), None)
     if found and found.used is not None and found.limit:
         what = "connections" if found.limits_connections else "descriptors"
-        label = f"{what} {number(found.used)} of {number(found.limit)}"
+        label = f"{what}{_old(diagnosis)} {number(found.used)} of {number(found.limit)}"
         return _bar(label, found.used / found.limit, _left(server), width, is_old=diagnosis.is_old)
     if server.current is not None and (limit := table or descriptors):
-        label = f"connections {number(server.current)} of {number(limit)} {'in its table' if table else 'descriptors'}"
+        of = f"{number(limit)} {'in its table' if table else 'descriptors'}"
+        label = f"connections{_old(server.counters)} {number(server.current)} of {of}"
         return _bar(label, server.current / limit, "", width, is_old=server.counters.is_old)
     return Text("limit unknown: the diagnosis shows it, where it reads the server's host")
 
@@ -180,7 +188,7 @@ def _verdict(server: ServerModel, model: Model) -> Text:
         return Text(f"diagnosis: {neutral(model.diagnosis.state.error) or none}")
     is_bad = server.judged.headline.startswith(("CRITICAL", "HIGH", "CRASHED"))
     style = OLD if model.diagnosis.is_old else WRONG if is_bad else ""
-    return Text(neutral(server.judged.headline), style)
+    return Text(f"{_old(model.diagnosis)} {neutral(server.judged.headline)}".lstrip(), style)
 
 
 def _ages(sources: Sequence[TimedSource[Any]]) -> Text:

@@ -72,7 +72,7 @@ def test_an_old_source_says_its_age_and_why() -> None:
     stage.pass_seconds(7)
     stage.pass_seconds(1)
     text = screen(stage, width=120)
-    assert "counters OLD, 8 s ago" in text
+    assert ("counters OLD, 8 s ago" in text, "\nconnections OLD 307" in text, "\nops OLD 5" in text) == (True,) * 3
     assert "counters: no answer in 10 s" in text
     stage.pass_seconds(100, ask=False)
     assert "clients 2 (OLD)" in screen(stage, width=120)
@@ -86,6 +86,8 @@ def test_an_old_diagnosis_says_so_where_its_numbers_are() -> None:
     stage.pass_seconds(1)
     assert "order: wrong first   OLD diagnosis" in screen(stage, width=60)
     assert screen(stage, width=60).splitlines()[5].startswith("diagnosis OLD, 1 s ago")
+    for shown in ("accept queue OLD 3 of 128", "descriptors OLD 335 of 1,000", "\nOLD unknown  No check"):
+        assert shown in screen(stage)
     stage.listing = look(connections=None)
     stage.pass_seconds(1)
     assert "clients 2 (OLD)   order: wrong first   OLD diagnosis: list not permitted" in screen(stage, width=120)
