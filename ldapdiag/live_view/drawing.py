@@ -36,9 +36,14 @@ FULL = 0.8
 def draw(model: Model, view: View, width: int, height: int) -> list[Text]:
     """Return the lines of the screen, `height` of them, none wider than `width`."""
     server = view.server_of(model)
-    if not view.paused or not view.head:
-        view.refresh(model)
+    shows = (view.server, view.lists)
+    view.refresh(model)
+    if not view.paused or view.headed != shows:  # another list or server is of the moment at which it is asked for
+        view.headed = shows
         view.head = _head(model, server, view, width) if server else [Text("no directory server")]
+        view.of = _of(server, view, model) if server else ("", False)
+    if server:
+        view.head[-1] = _title(view)  # order and filter may change while the screen is paused
     foot = [_event(model, view), Text(REPLAY_FOOT if model.is_replay else FOOT, KEYS)]
     body = max(1, height - len(view.head) - len(foot))
     lines = [*view.head, *_body(model, server, view, width, body)][: max(0, height - len(foot))]
@@ -58,11 +63,11 @@ def _body(model: Model, server: ServerModel | None, view: View, width: int, heig
     if view.page in LISTS and server is not None:
         if view.lists is Shown.SEARCHES and not view.rows:
             return no_searches(server, width)
-        is_old = server.is_log_old if view.lists is Shown.SEARCHES else False
-        return rows.table(view, width, height, is_old=is_old)
-    shown = (view.page, view.chosen, width)
+        return rows.table(view, width, height, is_old=view.of[1])
+    shown = (view.page, view.chosen, view.server, view.lists, width)
     if not view.paused or view.text[0] != shown:
-        view.text = shown, _text(model, server, view, width)
+        opened = [Text(f"opened at {model.position}, after what is above", WORSE), Text("")]
+        view.text = shown, [*opened * view.paused, *_text(model, server, view, width)]
     text = view.text[1]
     view.offset = max(0, min(view.offset, len(text) - height))
     return text[view.offset : view.offset + height]
@@ -80,7 +85,8 @@ def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Tex
     """Return the lines above the list: who, how many, how full, what was judged, how old all this is."""
     look = server.counters.state.value or server.listing.state.value
     brand = neutral(look.brand.rpartition(" B")[0] or look.brand, longest=30) if look else "no answer yet"
-    up = f"up {duration((model.now - server.started_at).total_seconds())}" if server.started_at else ""
+    running = (model.now - server.started_at).total_seconds() if server.started_at else -1.0
+    up = f"up {duration(running)}" if running >= 0 else ""  # its clock may be ahead
     silent = sum(one.counters.is_old for one in model.servers)
     several = f"server {view.server + 1} of {len(model.servers)}{f', {silent} silent' * bool(silent)}"
     several *= len(model.servers) > 1
@@ -93,20 +99,22 @@ def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Tex
         _gauge(server, model.diagnosis, width),
         _verdict(server, model),
         _ages((server.counters, server.listing, *([server.log] if server.logged.minute else []), model.diagnosis)),
-        _title(server, view),
+        Text(""),
     ]
 
 
 def _numbers(server: ServerModel, diagnosis: TimedSource[Any]) -> Text:
     """Return how many connections there are, and how many wait: none of these is in the server's own numbers."""
     growth = f"{minute_rate(server.connections.per_second())}/min ({minute_rate(server.connections.since_start)} all)"
-    line = Text(f"connections {count(server.current)} {growth}", OLD if server.counters.is_old else "")
+    line = Text(
+        f"connections{_old(server.counters)} {count(server.current)} {growth}", OLD if server.counters.is_old else ""
+    )
     found = server.judged
     waiting = found.waiting if found else None
     is_full = bool(found and found.most_waiting and waiting and waiting > found.most_waiting)
     limit = f" of {number(found.most_waiting)}" if found and found.most_waiting else ""
     style = OLD if diagnosis.is_old else WRONG if is_full else WORSE if waiting else ""
-    return line.append(f"   accept queue {count(waiting)}{limit}", style)
+    return line.append(f"   accept queue{_old(diagnosis)} {count(waiting)}{limit}", style)
 
 
 def _work(server: ServerModel) -> Text:
@@ -117,7 +125,7 @@ def _work(server: ServerModel) -> Text:
     busy = threads.busy_threads if threads else None
     queued = threads.queued_operations if threads else None
     parts = (
-        f"ops {_rate(server.operations_per_second())}",
+        f"ops{_old(server.counters)} {_rate(server.operations_per_second())}",
         f"busy {count(busy)} of {count(threads.threads if threads else None)}",
         *([f"queued {count(queued)}"] if queued is not None else []),
     )
@@ -129,6 +137,11 @@ def _work(server: ServerModel) -> Text:
     busy_with = UNKNOWN if minute.load is None else rows.load(minute.load)
     logged = f"   log{' OLD' * server.is_log_old}: {_rate(minute.operations)}, searches {busy_with} s/s{unindexed}"
     return line.append(logged, OLD if server.is_log_old else WRONG if minute.unindexed else "")
+
+
+def _old(source: TimedSource[Any]) -> str:
+    """Return a word beside a number that may no longer be true: a terminal may show nothing as dim."""
+    return " OLD" if source.is_old and source.state.value is not None else ""
 
 
 def _rate(value: float | None) -> str:
@@ -143,17 +156,18 @@ def _gauge(server: ServerModel, diagnosis: TimedSource[Any], width: int) -> Text
     descriptors = next((one.descriptor_limit for one in monitors if one.descriptor_limit), None)
     if found and found.used is not None and found.limit:
         what = "connections" if found.limits_connections else "descriptors"
-        label = f"{what} {number(found.used)} of {number(found.limit)}"
+        label = f"{what}{_old(diagnosis)} {number(found.used)} of {number(found.limit)}"
         return _bar(label, found.used / found.limit, _left(server), width, is_old=diagnosis.is_old)
     if server.current is not None and (limit := table or descriptors):
-        label = f"connections {number(server.current)} of {number(limit)} {'in its table' if table else 'descriptors'}"
+        of = f"{number(limit)} {'in its table' if table else 'descriptors'}"
+        label = f"connections{_old(server.counters)} {number(server.current)} of {of}"
         return _bar(label, server.current / limit, "", width, is_old=server.counters.is_old)
     return Text("limit unknown: the diagnosis shows it, where it reads the server's host")
 
 
 def _left(server: ServerModel) -> str:
     found = server.forecast.state.value
-    if found is None or found.median is None:
+    if found is None or found.median is None or server.forecast.state.error or server.counters.is_old:
         return ""
     if found.is_over:
         return "full"
@@ -174,13 +188,13 @@ def _verdict(server: ServerModel, model: Model) -> Text:
         return Text(f"diagnosis: {neutral(model.diagnosis.state.error) or none}")
     is_bad = server.judged.headline.startswith(("CRITICAL", "HIGH", "CRASHED"))
     style = OLD if model.diagnosis.is_old else WRONG if is_bad else ""
-    return Text(neutral(server.judged.headline), style)
+    return Text(f"{_old(model.diagnosis)} {neutral(server.judged.headline)}".lstrip(), style)
 
 
 def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
     """Return how old each answer is, and then why the first of the old ones has no newer."""
     line = Text()
-    for source in sources:
+    for source in sorted(sources, key=lambda one: not one.is_old):  # a small screen cuts the line
         age = source.age()
         said = "none" if age is None else f"{'OLD, ' * source.is_old}{age:.0f} s ago"
         if source.state.doublings and source.interval:
@@ -191,12 +205,15 @@ def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
     return line.append(neutral(next(errors, "")), WORSE)
 
 
-def _title(server: ServerModel, view: View) -> Text:
-    is_of_log = view.lists is Shown.SEARCHES
-    of, is_old = _of_log(server) if is_of_log else _of_list(server)
+def _title(view: View) -> Text:
+    of, is_old = view.of
     typed = f"filter: {neutral(view.filter)}{'_' * view.typing}" if view.filter or view.typing else ""
     title = f"{view.lists} {len(view.rows):,}{' (OLD)' * is_old}   order: {view.order}"
     return Text("   ".join(filter(None, (title, typed, of))), HEAD)
+
+
+def _of(server: ServerModel, view: View, model: Model) -> tuple[str, bool]:
+    return _of_log(server) if view.lists is Shown.SEARCHES else _of_list(server, is_old=model.diagnosis.is_old)
 
 
 def _of_log(server: ServerModel) -> tuple[str, bool]:
@@ -211,8 +228,8 @@ def _of_log(server: ServerModel) -> tuple[str, bool]:
     return f"{duration(minute.seconds)} until {duration(max(0.0, silent))} ago   {name}", server.is_log_old
 
 
-def _of_list(server: ServerModel) -> tuple[str, bool]:
-    """Return what the list lacks, or what the last diagnosis says of it; and whether it is old."""
+def _of_list(server: ServerModel, *, is_old: bool) -> tuple[str, bool]:
+    """Return what the list lacks, or what the last diagnosis, which may be old, says of it; and whether it is old."""
     listed = server.listing.state.value
     hidden = listed is not None and server.listed is None
     if listed is not None and listed.is_cut:
@@ -226,12 +243,14 @@ def _of_list(server: ServerModel) -> tuple[str, bool]:
         of = f"ghosts by client not judged: {why}" if (why := server.judged.not_matched) else server.judged.outcomes
     else:
         of = ""
-    return of, server.listed is not None and server.listing.is_old
+    if is_old and server.judged:
+        of = f"OLD diagnosis: {of}"
+    return of, server.listing.is_old if server.listed is not None else is_old and server.judged is not None
 
 
 def _event(model: Model, view: View) -> Text:
     if view.message:
-        return Text(neutral(view.message), HEAD)
+        return Text(f"{'PAUSED   ' * view.paused}{neutral(view.message)}", HEAD)
     if view.paused:
         return Text("PAUSED: what is above is of that moment; p goes on", WORSE)
     if not model.events:

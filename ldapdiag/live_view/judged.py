@@ -64,17 +64,20 @@ class LastDiagnosis:
     """Why the sockets of this report are not shown at this server; empty: they are."""
 
 
-def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | str | None) -> LastDiagnosis:
+def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | str | None, *, is_only: bool = True) -> LastDiagnosis:
     """Return what a report says of the server at an address and port, or of this name there.
 
-    None: a local socket, where one server is.
+    None: a local socket, where one server is. `is_only`: no other server is watched; else the only server of a report
+    may be any of them.
     """
     first = headline(report)
-    of_server, why = _of_server(report["directions"], report["servers"], endpoint)
+    is_alone = is_only and len(report["servers"]) == 1
+    of_server, why = _of_server(report["directions"], endpoint, is_alone=is_alone)
     names = {one["server"] for one in of_server} or {one["name"] for one in report["servers"]}
     names = {endpoint} if isinstance(endpoint, str) else names
     numbers = [one["numbers"] for one in report["servers"] if one["name"] in names and one["numbers"]]
-    own = numbers[0] if len(numbers) == 1 and why in {"", NO_SOCKETS} else {}
+    is_own = not why or (why == NO_SOCKETS and (is_alone or isinstance(endpoint, str)))
+    own = numbers[0] if len(numbers) == 1 and is_own else {}
     return LastDiagnosis(
         headline=f"{first.label}  {first.text}",
         outcomes=" · ".join(outcomes(report)),
@@ -94,7 +97,7 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | str | None) ->
 
 
 def _of_server(
-    rows: list[dict[str, Any]], servers: list[dict[str, Any]], endpoint: tuple[str, int] | str | None
+    rows: list[dict[str, Any]], endpoint: tuple[str, int] | str | None, *, is_alone: bool
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the rows of one server, and why there are none where that is no zero."""
     if isinstance(endpoint, str):
@@ -103,7 +106,7 @@ def _of_server(
     if not rows:
         return [], NO_SOCKETS
     if endpoint is None or endpoint[0] in LOOPBACK:
-        owners = {one["server"] for one in rows} if len(servers) == 1 else set()
+        owners = {one["server"] for one in rows} if is_alone else set()
     else:
         address = f"[{endpoint[0]}]" if ":" in endpoint[0] else endpoint[0]
         at_address = [one for one in rows if one["endpoint"].rpartition(":")[0] == address]

@@ -53,7 +53,7 @@ class Model:
         """Take what the sources have said since the last time."""
         for server in self.servers:
             where = f"{server.label}: " if len(self.servers) > 1 else ""
-            for event in server.update(self.report):
+            for event in server.update(self.diagnosis.state, is_only=len(self.servers) == 1):
                 self.add_event(f"{where}{event}")
         error = self.diagnosis.state.error
         if error and error != self._error:

@@ -41,6 +41,7 @@ NOTES = (
     "^ marks what has more connections than at the look before.",
     "/MIN is the change over the last minute, /MIN ALL since this view began; - is unknown, 0 is zero.",
     "HELD, GHOSTS, SEVERED: as the last diagnosis read the sockets of both ends; - is not judged.",
+    "Accept queue, descriptors and the line below them: of the last diagnosis, too; OLD where none has followed it.",
     "SEVERED is judged where the diagnosis reads the flow table of the firewall.",
     "This view's connection is left out of the server's numbers; those of a diagnosis are in them while it runs.",
     "Searches are those that ended in the last minute of the log, by its records; S/S: search time in each second.",

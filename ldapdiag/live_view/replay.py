@@ -169,7 +169,7 @@ class Replay(Model):
             for source, is_there in ((server.counters, found is not None), (server.listing, is_listed)):
                 lacks = replace(source.state, error=LACKS if source.state.value or moment.report else "")
                 source.state = State(found.look, self._second(found.at)) if found and is_there else lacks
-            for event in (*server.update(None), *server.take_diagnosis(found.diagnosis if found else None)):
+            for event in (*server.update(State()), *server.take_diagnosis(found.diagnosis if found else None)):
                 self.add_event(f"{server.label}: {event}" if len(self.servers) > 1 else event)
 
     def _server(self, name: str) -> ServerModel:

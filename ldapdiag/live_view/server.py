@@ -32,6 +32,8 @@ FORECAST_SECONDS = 30.0
 RESTARTED = "the server was restarted: rates begin anew"
 RECENT_SECONDS = 10.0
 """Over which operations are counted."""
+COUNTED_LATE = -1.0
+"""Operations a second that the requests of the view may exceed what the server has counted; else it began anew."""
 NOT_LISTED = "not published"
 
 
@@ -100,6 +102,7 @@ class ServerModel:
         self._clients: dict[str, Counter[str]] = {}
         self._errors: dict[str, str] = {}
         self._begun: tuple[datetime | None, int | None] = (None, None)
+        self._restarted_at = float("-inf")
         self.started_at: datetime | None = None
         self.has_restarted = False
         """Since the view began."""
@@ -123,8 +126,8 @@ class ServerModel:
         look = self.counters.state.value
         return look.monitor.current_connections if look else None
 
-    def update(self, report: Mapping[str, Any] | None) -> list[str]:
-        """Take what is new, and return what is worth an event."""
+    def update(self, diagnosis: State[Mapping[str, Any]], *, is_only: bool = True) -> list[str]:
+        """Take what is new, and return what is worth an event. `is_only`: no other server is watched."""
         events = [*self._new_errors()]
         states = (self.counters.state, self._take_counters), (self.listing.state, self._take_list)
         # In the order of the answers: a counter that is less than in an earlier one shows a restart.
@@ -136,9 +139,11 @@ class ServerModel:
             self._log = look
             self.version += 1
             self.logged.take(look)
-        if report is not None and report is not self._report:
+        report = diagnosis.value
+        # One that began before a restart may have read the connections that are gone.
+        if report is not None and report is not self._report and diagnosis.asked >= self._restarted_at:
             self._report = report
-            events += self.take_diagnosis(judged(report, self._endpoint()))
+            events += self.take_diagnosis(judged(report, self._endpoint(), is_only=is_only))
         return events
 
     def take_diagnosis(self, found: LastDiagnosis | None) -> list[str]:
@@ -197,7 +202,7 @@ class ServerModel:
     def operations_per_second(self) -> float | None:
         """Return the operations of the last seconds, without those of the view itself."""
         rate = self.operations.per_second(RECENT_SECONDS)
-        return None if rate is None else max(0.0, rate)
+        return None if rate is None or rate < COUNTED_LATE else max(0.0, rate)
 
     def _row(
         self,
@@ -218,7 +223,7 @@ class ServerModel:
         )
 
     def _take_counters(self, look: Look, at: float) -> list[str]:
-        events = self._restarted(look)
+        events = self._restarted(look, at)
         monitor = look.monitor
         if monitor.current_connections is not None:
             self.connections.add(at, monitor.current_connections)
@@ -228,10 +233,11 @@ class ServerModel:
         return events
 
     def _take_list(self, look: Look, at: float) -> list[str]:
-        events = self._restarted(look)
+        events = self._restarted(look, at)
         self.version += 1
         listed = look.monitor.connections
         if listed is None:
+            self._forget_list()
             return events
         self._accounts, self._clients = _grouped(listed)
         if look.is_cut:  # an arbitrary part: differences between two such lists mean nothing
@@ -240,12 +246,19 @@ class ServerModel:
         self.by_account.add(at, {name: clients.total() for name, clients in self._clients.items()})
         return events
 
-    def _restarted(self, look: Look) -> list[str]:
+    def _forget_list(self) -> None:
+        self.by_client, self.by_account = CountSeries(), CountSeries()
+        self._accounts, self._clients = {}, {}
+
+    def _restarted(self, look: Look, at: float) -> list[str]:
         """Begin the rates anew where the server has: by its time of start, or a counter that fell."""
         (start, total), monitor = self._begun, look.monitor
         new_start = monitor.started_at and start and abs((monitor.started_at - start).total_seconds()) > 1
         fell = total is not None and monitor.total_connections is not None and monitor.total_connections < total
-        self._begun = monitor.started_at or start, monitor.total_connections or total
+        self._begun = (
+            monitor.started_at or start,
+            total if monitor.total_connections is None else monitor.total_connections,
+        )
         self.started_at = self._begun[0]
         if not (new_start or fell):
             return []
@@ -253,11 +266,12 @@ class ServerModel:
             self._begun = None, monitor.total_connections
             self.started_at = None
         self.connections, self.operations = NumberSeries(), NumberSeries()
-        self.by_client, self.by_account = CountSeries(), CountSeries()
+        self._forget_list()
         self.readings.clear()
         self.ghosts.clear()
         # What was read before it is of connections that are gone.
-        self.judged, self.has_restarted = None, True
+        self.judged, self.has_restarted, self._restarted_at = None, True, at
+        self.forecast.state = State()
         self.version += 1
         if self.listing.state.at < self.counters.state.at:
             self.listing.state = State(doublings=self.listing.state.doublings)

@@ -29,15 +29,22 @@ GRACE = 1.5
 """Seconds beyond two intervals after which an answer is old."""
 
 
+def running_seconds() -> float:
+    """Return a time that only grows, also while the machine sleeps: what was read before it slept is old."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 @dataclass(frozen=True, slots=True)
 class State(Generic[T]):
-    """What a source has said. Times are those of time.monotonic()."""
+    """What a source has said. Times are those of `running_seconds`."""
 
     value: T | None = None
     at: float = 0.0
     """When the value came."""
     error: str = ""
     """Why there is no newer value; empty: the last attempt succeeded, or is under way."""
+    asked: float = 0.0
+    """When it was asked for."""
     doublings: int = 0
     """Of the interval, because the answers take long."""
 
@@ -53,7 +60,7 @@ class TimedSource(Generic[T]):
         *,
         took: Callable[[T], float] | None = None,
         share: float = SHARE,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = running_seconds,
     ) -> None:
         """`interval` returns None to wait until the source is woken; `took` how long the answer took, if it knows."""
         self.name = name
@@ -95,7 +102,7 @@ class TimedSource(Generic[T]):
             self.state = replace(self.state, error=f"bug in ldapdiag ({type(error).__name__}: {error})")
         else:
             now = self._clock()
-            self.state = State(value, now, "", self._doublings(value, now - began))
+            self.state = State(value, now, "", began, self._doublings(value, now - began))
 
     def _doublings(self, value: T, seconds: float) -> int:
         took = seconds if self._took is None else self._took(value)

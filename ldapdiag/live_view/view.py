@@ -104,6 +104,10 @@ class View:
     """The list that Escape leads back to."""
     head: list[Text] = field(default_factory=list)
     """The lines above the list; they stay as they are while the screen is paused."""
+    headed: object = None
+    """The server and the list that they are of."""
+    of: tuple[str, bool] = ("", False)
+    """What the rows are of, and whether that is old."""
     text: tuple[object, list[Text]] = ((), [])
     """The page that is a text, and what it was made for; it stays, too."""
     message: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from command import INCIDENT, ldapdiag
+from ldapdiag.analysis.load.forecast import LimitForecast
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.live_view.drawing import draw
 from ldapdiag.live_view.searches import SearchKey
+from ldapdiag.live_view.source import State
 from ldapdiag.live_view.view import KEYS, LISTS, Shown, View
 from live_views import Stage, direction, logged, look, monitored, report
 
@@ -69,10 +72,41 @@ def test_an_old_source_says_its_age_and_why() -> None:
     stage.pass_seconds(7)
     stage.pass_seconds(1)
     text = screen(stage, width=120)
-    assert "counters OLD, 8 s ago" in text
+    assert ("counters OLD, 8 s ago" in text, "\nconnections OLD 307" in text, "\nops OLD 5" in text) == (True,) * 3
     assert "counters: no answer in 10 s" in text
     stage.pass_seconds(100, ask=False)
     assert "clients 2 (OLD)" in screen(stage, width=120)
+    assert {line.style for line in draw(stage.model, View(cursor=1), 80, 24)[8:9]} == {"dim"}
+
+
+def test_an_old_diagnosis_says_so_where_its_numbers_are() -> None:
+    stage = incident()
+    stage.pass_seconds(1)
+    stage.report = LdapdiagError("no target answered")
+    stage.pass_seconds(1)
+    assert "order: wrong first   OLD diagnosis" in screen(stage, width=60)
+    assert screen(stage, width=60).splitlines()[5].startswith("diagnosis OLD, 1 s ago")
+    for shown in ("accept queue OLD 3 of 128", "descriptors OLD 335 of 1,000", "\nOLD unknown  No check"):
+        assert shown in screen(stage)
+    stage.listing = look(connections=None)
+    stage.pass_seconds(1)
+    assert "clients 2 (OLD)   order: wrong first   OLD diagnosis: list not permitted" in screen(stage, width=120)
+
+
+def test_hours_left_are_of_counters_that_go_on() -> None:
+    stage = incident()
+    stage.server.forecast.state = State(LimitForecast(median=2.0, earliest=1.0, latest=3.0), 1.0)
+    assert "full in 2 h" in screen(stage)
+    stage.counters = LdapdiagError("no answer in 10 s")
+    stage.pass_seconds(2)
+    assert "full in" not in screen(stage)
+
+
+def test_a_server_whose_clock_is_ahead_has_no_negative_time() -> None:
+    stage = Stage()
+    stage.holds(monitored(1, APP1), started_at=datetime.now(UTC) + timedelta(minutes=5))
+    stage.pass_seconds(1)
+    assert "up" not in screen(stage).splitlines()[0].split()
 
 
 def test_no_answer_at_all_is_no_number() -> None:

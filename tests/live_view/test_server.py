@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -183,3 +184,52 @@ def test_the_limit_is_foreseen_for_a_leak_alone() -> None:
     assert found is not None
     assert found.median is None  # too few readings: the reason is in `not_because`
     assert found.not_because
+
+
+def test_a_list_that_is_no_longer_permitted_is_not_shown() -> None:
+    stage = Stage()
+    stage.holds(monitored(50, APP1, "uid=a,dc=x"))
+    stage.pass_seconds(10)
+    stage.listing, stage.report = look(connections=None, current_connections=50), report(direction(server_count=7))
+    stage.pass_seconds(10)
+    assert (rows(stage)[APP1].connections, rows(stage)[APP1].others, stage.server.accounts()) == (7, (), [])
+
+
+def test_the_only_server_of_a_report_may_be_another_one_that_is_watched() -> None:
+    """Where one of two servers does not answer, its screen must not show the descriptors of the other."""
+    for found, endpoint in ((report(), ENDPOINT), (report(direction(ghosts=5)), None)):
+        assert judged(found, endpoint, is_only=True).used == 335
+        assert (judged(found, endpoint, is_only=False).used, judged(found, endpoint, is_only=False).clients) == (
+            None,
+            {},
+        )
+    assert judged(report(direction()), ENDPOINT, is_only=False).used == 335
+
+
+def test_a_diagnosis_that_began_before_a_restart_is_not_taken() -> None:
+    stage = Stage()
+    stage.holds(monitored(50, APP1), total=1000)
+    stage.pass_seconds(10)
+    state = stage.model.diagnosis.state
+    stage.counters = look(current_connections=1, total_connections=0)
+    stage.pass_seconds(10, ask=False)
+    stage.server.counters.ask_once()
+    stage.model.update()
+    stage.model.diagnosis.state = replace(state, value=report(direction(ghosts=9)), at=stage.now + 3)
+    stage.model.update()
+    assert stage.server.judged is None
+    stage.report = report()
+    for total in (1, 2):
+        stage.holds(monitored(1, APP1), total=total)
+        stage.pass_seconds(10)
+    assert stage.server.judged is not None
+    assert [text for _, text in stage.model.events].count(RESTARTED) == 1
+
+
+def test_operations_that_fall_are_unknown_and_not_zero() -> None:
+    """The server was restarted, and has accepted more connections since than it had before."""
+    stage = Stage()
+    for operations in (90_000, 90_500, 60):
+        stage.counters = look(operations=operations)
+        stage.pass_seconds(10)
+    assert stage.server.operations_per_second() is None

@@ -84,3 +84,16 @@ def test_the_thread_ends_when_told_and_asks_at_once_when_woken() -> None:
     stop.set()
     thread.join(5)
     assert (len(asked), thread.is_alive()) == (2, False)
+
+
+def test_an_answer_grows_old_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A laptop is opened again: time.monotonic() has stood still, the counters of yesterday have not."""
+    asleep, clock_gettime = 0.0, time.clock_gettime
+    monkeypatch.setattr(
+        time, "clock_gettime", lambda clock: clock_gettime(clock) + asleep * (clock == time.CLOCK_BOOTTIME)
+    )
+    source = TimedSource("counters", lambda: 7, lambda: 2.0)
+    source.ask_once()
+    assert not source.is_old
+    asleep = 8 * 3600.0
+    assert source.is_old

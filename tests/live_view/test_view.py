@@ -6,7 +6,7 @@ import pytest
 
 from ldapdiag.live_view.drawing import draw
 from ldapdiag.live_view.view import ORDERS, QUICKEST, SLOWEST, Do, Shown, View
-from live_views import Stage, monitored
+from live_views import Stage, logged, monitored
 
 CLIENTS = {"10.77.2.2": 5, "10.77.3.2": 7, "10.77.4.2": 6}
 
@@ -98,3 +98,26 @@ def test_no_key_needs_an_answer() -> None:
     assert press(stage, view, *keys)[-1] is Do.QUIT
     assert stage.server.listing.wake.is_set()
     assert stage.model.diagnosis.wake.is_set()
+
+
+def test_a_paused_screen_names_what_it_shows() -> None:
+    stage, view = held(), View()
+    stage.log = logged(("(uid=?)", "10.77.2.2", "uid=a"), ("(cn=?)", "10.77.2.2", "uid=a"))
+    stage.pass_seconds(1)
+    press(stage, view, "p", "+")
+    assert "PAUSED" in shown(stage, view)
+    press(stage, view, "a")
+    assert names(view) == ["uid=3,dc=x", "uid=4,dc=x", "uid=2,dc=x"]
+    assert "accounts 3" in shown(stage, view)
+    press(stage, view, "f", "s", "/", "u", "i", "enter")
+    assert ("searches 1   order: unindexed first" in shown(stage, view), names(view)) == (True, ["(uid=?)"])
+    press(stage, view, "c", "escape")
+    stage.holds(monitored(60, "10.77.2.2"), monitored(1, "10.77.9.9"))
+    stage.pass_seconds(10)
+    assert ("10.77.9.9" in shown(stage, view), "clients 3" in shown(stage, view)) == (False, True)
+    press(stage, view, "enter")
+    assert "opened at" in shown(stage, view)
+
+
+def shown(stage: Stage, view: View) -> str:
+    return "\n".join(line.plain for line in draw(stage.model, view, 110, 24))
