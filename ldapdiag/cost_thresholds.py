@@ -83,9 +83,9 @@ def severity_of_cost(cost: Cost, limits: CostLimits) -> Severity:
     return Severity.MEDIUM if is_medium or cost.refused else Severity.LOW
 
 
-def rests_on_one(cost: Cost, slowest: float, limits: CostLimits) -> str:
+def rests_on_one(severity: Severity, cost: Cost, slowest: float, limits: CostLimits) -> str:
     """Return a sentence if the severity is that of one search of so many seconds; empty: the others have it, too."""
     others = severity_of_cost(cost.without(slowest), limits)
-    if others == severity_of_cost(cost, limits):
+    if others == severity:
         return ""
     return f"Its severity rests on one search of {duration(slowest)}: without that one it is {others}."

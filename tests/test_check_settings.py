@@ -214,5 +214,5 @@ def test_other_thresholds_change_severities_and_nothing_else_of_a_finding() -> N
     ],
 )
 def test_a_severity_that_rests_on_one_search_is_said_to(cost: Cost, slowest: float, without: str) -> None:
-    sentence = rests_on_one(cost, slowest, COST_LIMITS)
+    sentence = rests_on_one(severity_of_cost(cost, COST_LIMITS), cost, slowest, COST_LIMITS)
     assert sentence.endswith(f"without that one it is {without}.") if without else not sentence

@@ -200,6 +200,14 @@ def severity_of(search: SearchGroup, worst: SlowestOperation, log_seconds: float
     return Severity.HIGH if worst.etime >= HOPELESS else severity_of_cost(_cost(search, log_seconds), limits)
 
 
+def _alone(search: SearchGroup, worst: SlowestOperation, log_seconds: float, limits: CostLimits) -> str:
+    """Return whether the severity is that of the worst search alone, as a sentence; empty: no, or not known."""
+    if worst.etime >= HOPELESS and search.etime - worst.etime >= HOPELESS:
+        return ""  # another one may be as slow
+    severity = severity_of(search, worst, log_seconds, limits)
+    return rests_on_one(severity, _cost(search, log_seconds), worst.etime / SECOND, limits)
+
+
 def _cost(search: SearchGroup, log_seconds: float) -> Cost:
     return Cost(search.share, search.etime / SECOND, search.answered, log_seconds)
 
@@ -220,11 +228,12 @@ def _finding(
 ) -> Finding:
     place = search.place
     where = f"several bases ({search.scope})" if search.bases > 1 else place
-    alone = filter(None, [rests_on_one(_cost(search, traffic.seconds), worst.etime / SECOND, limits)])
+    severity = severity_of(search, worst, traffic.seconds, limits)
+    alone = filter(None, [_alone(search, worst, traffic.seconds, limits)])
     whose = f"the events 1644 of {server.name}" if _only_expensive(traffic) else server.name
     return Finding(
         subject=f"{search.shape} below {where} at {server.name}",
-        severity=severity_of(search, worst, traffic.seconds, limits),
+        severity=severity,
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {percent(search.share)} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",

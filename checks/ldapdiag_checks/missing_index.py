@@ -152,7 +152,9 @@ def _finding(
 ) -> Finding:
     first = row.resolved[0].group
     seconds, after = row.saved / SECOND, row.after
-    cost, slowest = _cost(row, plan, coverage), _slowest(row, plan)
+    cost = _cost(row, plan, coverage)
+    severity = severity_of_cost(cost, limits)
+    alone = rests_on_one(severity, cost, _slowest(row, plan), limits)
     share = row.saved / coverage.etime if coverage.etime else 0.0
     what = f"{row.attribute} {','.join(row.types)}"
     saves = (
@@ -165,15 +167,13 @@ def _finding(
     return Finding(
         subject=_subject(row, plan),
         key=f"{plan.server}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
-        severity=severity_of_cost(cost, limits),
+        severity=severity,
         confidence=Confidence.CERTAIN
         if is_tested(coverage.family) and any(one.noted and one.certain for one in row.resolved)
         else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: "
         + "; ".join([lacks] * bool(row.refused) + [saves] * bool(row.examining)),
-        detail="\n".join(
-            [*_sentences(row, plan, fastest, coverage.family), *filter(None, [rests_on_one(cost, slowest, limits)])]
-        ),
+        detail="\n".join([*_sentences(row, plan, fastest, coverage.family), *filter(None, [alone])]),
         observed={
             "server": plan.server,
             "backend": row.backend.name if row.backend else None,
@@ -210,9 +210,14 @@ def _cost(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Cost
 
 
 def _slowest(row: PlannedIndexes, plan: IndexPlan) -> float:
-    """Return the seconds of the slowest search that the index, the first one with all others, makes quicker."""
+    """Return the seconds of the slowest search that the index, the first one with all others, makes quicker.
+
+    Where some are refused, it may be one of these, of whose time an index saves nothing.
+    """
     scans = plan.resolved if row is plan.indexes[0] else row.resolved
-    return max((scan.group.slowest.etime for scan in scans if scan.group.slowest), default=0) / SECOND
+    return (
+        max((scan.group.slowest.etime for scan in scans if scan.group.slowest and not scan.refused), default=0) / SECOND
+    )
 
 
 def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int, family: Family | None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.search_advice import ask_for_more_characters
-from ldapdiag.servers.products import is_tested
+from ldapdiag.servers.products import UNTESTED, is_tested
 
 
 @check(
@@ -69,7 +69,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) ->
         severity=severity_of_cost(Cost.of(one, coverage.seconds), limits) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.CERTAIN if is_tested(coverage.family) else Confidence.LIKELY,
         title=f"{one.shape} searches for too few characters for an index on {one.attribute}: {one.obstacle.reason}",
-        detail=one.summary,
+        detail=one.summary if is_tested(coverage.family) else f"{one.summary}\n{UNTESTED}",
         observed=one.observed,
         server=one.server,
         hosts=(one.host,),

@@ -70,7 +70,7 @@ def judge(
 
     Where a server stops or refuses changes below a limit that is not in the evidence (OpenDJ and PingDS from version 5
     on, whose defaults differ by version, without a value; PingDirectory, whose limits are not read), the verdict says
-    so; with less than 10 % and 10 GiB free the volume is not judged. Of folders with different quotas of projects
+    so; with less than 10 % and another 10 GiB free it is not judged. Of folders with different quotas of projects
     on one mount point, df does not name the folder: the least free of them counts.
 
     df does not show the quota of an account. A volume that is mounted with quotas (usrquota, grpquota) is therefore

@@ -54,7 +54,7 @@ class Server(TypedDict):
     shortest_silence_seconds: float | None
     """At its mean rate, shorter silences are not unlikely, so that they are not reported; null: none would be."""
     begins_late_seconds: float
-    """Its log begins so much later than most, where its own rate makes no answer for that long unlikely; else 0."""
+    """Its log begins so much later than half of the logs, where its rate makes so long a silence unlikely; else 0."""
     ends_early_seconds: float
     """The same of its end."""
     not_compared: str | None

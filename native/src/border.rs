@@ -4,6 +4,7 @@
 
 use std::mem;
 
+use crate::connection_numbers::ConnectionNumbers;
 use crate::period::Place;
 use crate::runs::Run;
 use crate::scan::Scan;
@@ -31,6 +32,7 @@ impl Scan {
         self.segment.zones.clone_from(&segment.zones); // dialects report only changes
         self.segment.resolution = segment.resolution;
         segment.runs.push(mem::replace(&mut self.run, Run::new(false)));
+        self.opened_before = ConnectionNumbers::default();
         self.parts_weight += PART_BYTES + segment.weight();
         self.parts.push((self.place, segment));
     }

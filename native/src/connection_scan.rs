@@ -4,6 +4,7 @@ use std::mem;
 
 use crate::clients;
 use crate::connection::{Connection, Ending, IdleAtClose};
+use crate::connection_numbers::ConnectionNumbers;
 use crate::counting::end_connection;
 use crate::interner::Symbol;
 use crate::joining::{apply_late_opening, change_client};
@@ -41,7 +42,7 @@ impl Scan {
         }
         let ascends = number > self.run.last && (self.run.first.is_some() || self.run.connections.is_empty());
         let is_continued = there.is_some_and(|slot| is_late(self.run.connections.at(slot), time, true));
-        if !ascends && (there.is_some() || !late) {
+        if (!ascends && (there.is_some() || !late)) || self.opened_before.contains(number) {
             self.next_run(false);
         }
         self.count_opening(number, time);
@@ -210,8 +211,11 @@ impl Scan {
 
     fn next_run(&mut self, explicit_start: bool) {
         let mut run = Run::new(explicit_start);
-        if !explicit_start {
+        if explicit_start {
+            self.opened_before = ConnectionNumbers::default();
+        } else {
             run.identity.clone_from(&self.run.identity);
+            self.opened_before.update(&self.run.numbers);
         }
         self.segment.runs.push(mem::replace(&mut self.run, run));
         self.segment.added += RUN_BYTES;

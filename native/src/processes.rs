@@ -24,6 +24,7 @@ pub fn take_run(segment: &mut Segment, mut process: Run, mut run: Run) -> Run {
     for (&number, late) in &mut run.late_requests {
         process.keep_late(number, late);
     }
+    supersede_ended(segment, &mut process, &mut run);
     for (number, right) in mem::take(&mut run.connections).into_order() {
         continue_connection(segment, &mut process, number, right);
     }
@@ -77,6 +78,19 @@ fn known(segment: &mut Segment, process: &mut Run, number: i64, right: &Connecti
         supersede(segment, number, superseded, right.opened);
     }
     None
+}
+
+/// Ends the connections whose numbers a run opens anew, and closes.
+fn supersede_ended(segment: &mut Segment, process: &mut Run, run: &mut Run) {
+    let Some((_, at)) = run.first.filter(|&(number, _)| number <= process.last) else { return };
+    for number in process.connections.which(|connection| connection.opened.is_some()) {
+        if run.is_closed(number)
+            && let Some(superseded) = process.connections.remove(number)
+        {
+            process.waiting.subtract(&superseded);
+            supersede(segment, number, superseded, Some(at));
+        }
+    }
 }
 
 /// Ends a connection whose number is opened anew: the server restarted, and no other opening shows it.

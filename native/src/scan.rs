@@ -4,6 +4,7 @@
 
 use crate::cached_rows::CachedRows;
 use crate::connection::{Connection, FirstRequest, IdleTime, OperationResult};
+use crate::connection_numbers::ConnectionNumbers;
 use crate::counting::count_clear_bind;
 use crate::idle_counting::count_idle_time;
 use crate::interner::{ANONYMOUS, Symbol};
@@ -77,6 +78,8 @@ pub struct Scan {
     pub heavy: usize,
     pub(crate) segment: Segment,
     pub(crate) run: Run,
+    /// The connections opened in the runs before, since the server last started.
+    pub(crate) opened_before: ConnectionNumbers,
     pub(crate) period: Period,
     /// The finished parts of the chunk, and their approximate bytes.
     pub(crate) parts: Vec<Part>,
@@ -103,6 +106,7 @@ impl Scan {
             heavy: HEAVY,
             segment: Segment::new(caps),
             run: Run::new(false),
+            opened_before: ConnectionNumbers::default(),
             period,
             parts: Vec::new(),
             parts_weight: 0,

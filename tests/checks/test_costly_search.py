@@ -103,6 +103,27 @@ def test_severity_by_number(slow, severity) -> None:
     assert getattr(verdict, "severity", None) is severity
 
 
+@pytest.mark.parametrize(
+    ("slow", "other", "ends"),
+    [
+        ([31.0, 31.0], 0, ""),
+        ([40.0], 0, "without that one it is low."),
+        ([40.0], 700.0, "without that one it is low."),
+        ([31.0, 28.0], 0, "without that one it is medium."),
+    ],
+)
+def test_a_severity_of_one_search_is_said_to_be_where_no_other_has_it(slow, other, ends) -> None:
+    """A search of 30 s is high whatever the others take: two of them are, without the one, too."""
+    load = [(1, DISPLAY_NAME, {"took": each}) for each in slow]
+    verdicts = judged(asked(*load, *[(1, UID, {"took": other})] * bool(other)))
+    found = next(one for one in verdicts if "displayName" in one.subject)
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.HIGH
+    sentence = [line for line in found.detail.splitlines() if "rests on one search" in line]
+    assert "".join(sentence).endswith(ends)
+    assert bool(sentence) == bool(ends)
+
+
 def test_a_hundredth_of_the_time_is_the_least() -> None:
     quick = (10_000, UID, {"took": 0.02})
     assert isinstance(judged(asked(quick, (1, DISPLAY_NAME, {"took": 2.1})))[0], Finding)

@@ -51,7 +51,7 @@ class Start(NamedTuple):
         (["log", "--help"], Start(39, 5, DEAR | RARE - {"textwrap"})),
         (["log", LOG, "--scanner", "python"], Start(156, 48, DEAR | RARE)),
         (["log", LOG, "--scanner", "python", "--format", "json"], Start(147, 45, DEAR | RARE)),
-        (["diagnose", INCIDENT, "--quiet", "--fail-on", "never"], Start(557, 170, HEAVY | {"rich.console"})),
+        (["diagnose", INCIDENT, "--quiet", "--fail-on", "never"], Start(562, 170, HEAVY | {"rich.console"})),
         (["checks"], Start(320, 26, DEAR - {"ldapdiag.analysis.hosts.instances"})),
     ],
     ids=["--help", "log --help", "log", "log as JSON", "diagnose", "checks"],

@@ -55,7 +55,7 @@ class Replica:
     not_compared: str
     """Why its load and the moves of its clients are not compared with the others'; empty: they are."""
     late: int
-    """Nanoseconds by which its log begins later than most, in which its rate makes no answer unlikely; else 0."""
+    """Nanoseconds by which its log begins later than half of them, where its rate makes that unlikely; else 0."""
     early: int
     """The same of its end."""
     connections: float

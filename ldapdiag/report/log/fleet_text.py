@@ -161,14 +161,14 @@ def _wait(search: Plain) -> str:
 
 def time_sentences(fleet: Plain) -> Iterator[str]:
     """Yield whose clocks differ, which logs are of another time, and which have no record."""
-    half = [server for server in fleet["servers"] if server["clock"] and server["clock"]["half"]]
+    half = [one for one in fleet["servers"] if one["clock"] and one["clock"]["half"] and one["clock"]["shifted"]]
     if half:
         shifts = sorted(server["clock"]["ahead_seconds"] for server in half)
         names = _few([server["name"] for server in half])
         yield (
             f"clocks (or time zones of logs, --zone): {names} {'is' if len(half) == 1 else 'are'} "
-            f"{duration(shifts[len(shifts) // 2])} ahead of as many others; which are right is not known"
-            f"{', and the former are shifted here' if all(server['clock']['shifted'] for server in half) else ''}"
+            f"{duration(shifts[len(shifts) // 2])} ahead of half of the servers; which are right is not known, and the "
+            "former are shifted here"
         )
     for server in fleet["servers"]:
         clock = server["clock"]
@@ -190,9 +190,9 @@ def time_sentences(fleet: Plain) -> Iterator[str]:
 
 def _edge_sentence(fleet: Plain) -> Iterator[str]:
     """Yield whose logs begin late or end early, with the time that all have in common."""
-    most = "most" if len(fleet["servers"]) > 2 else "the other"
+    others = "half of the others or more" if len(fleet["servers"]) > 2 else "the other"
     found = [
-        f"{server['name']} {does} {duration(server[key])} {than} {most}"
+        f"{server['name']} {does} {duration(server[key])} {than} {others}"
         for key, does, than in (("begins_late_seconds", "begins", "after"), ("ends_early_seconds", "ends", "before"))
         for server in sorted(fleet["servers"], key=lambda one: -one[key])
         if server[key]
@@ -253,7 +253,7 @@ def silence_sentences(fleet: Plain) -> Iterator[str]:
         if not server["idle"] and not server["not_compared"] and (least is None or least > NOTICED)
     ]
     if unseen:
-        yield f"not noticed, for too few answers: silences of {_few(unseen)}"
+        yield f"on average too few answers for silences to be noticed: {_few(unseen)}"
 
 
 def client_sentences(fleet: Plain, clients: int) -> Iterator[str]:

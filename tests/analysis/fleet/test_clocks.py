@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ldapdiag.analysis.fleet.replicas import Fleet, Replica
+    from ldapdiag.evidence.log.segment import Segment
 
 SECOND = 10**9
 HOUR = 3600
@@ -36,13 +38,20 @@ def uses(server: str, begin: int = BEGIN, end: int = END) -> Uses:
     return [use for use in found if begin <= use[0] < end]
 
 
-def fleet(**servers: Uses) -> Fleet:
-    segments = {name: scan_stream(named("389-text"), log_of(each)) for name, each in servers.items()}
+def counted(of: Uses) -> Segment:
+    return scan_stream(named("389-text"), log_of(of))
+
+
+usual = cache(lambda server: counted(uses(server)))
+
+
+def fleet(**servers: Uses | Segment) -> Fleet:
+    segments = {name: counted(each) if isinstance(each, list) else each for name, each in servers.items()}
     return fleet_of((name, Workload(segment)) for name, segment in segments.items())
 
 
 def with_others(last: Uses) -> tuple[Fleet, Replica]:
-    compared = fleet(a=uses("a"), b=uses("b"), c=uses("c"), last=last)
+    compared = fleet(a=usual("a"), b=usual("b"), c=usual("c"), last=last)
     assert [one.name for one in compared.replicas[:3] if one.clock or one.not_compared] == []
     assert compared.common is not None
     return compared, compared.replicas[3]
@@ -93,7 +102,10 @@ def test_jobs_that_walk_from_server_to_server_show_no_clock() -> None:
 @pytest.mark.parametrize("names", ["ab", "abcd", "abcdef"])
 def test_half_of_the_servers_show_that_clocks_differ_not_which_is_wrong(names: str) -> None:
     late = names[len(names) // 2 :]
-    shifted = {name: [(second + HOUR * (name in late), client) for second, client in uses(name)] for name in names}
+    shifted = {
+        name: [(second + HOUR, client) for second, client in uses(name)] if name in late else usual(name)
+        for name in names
+    }
     compared = fleet(**shifted)
     clocks = {one.name: one.clock for one in compared.replicas if one.clock}
     assert "".join(clocks) == late
@@ -123,14 +135,14 @@ def test_a_server_of_another_time_without_common_clients_is_left_out_with_the_re
 
 def test_half_of_the_servers_at_another_time_are_not_compared() -> None:
     other = {name: [(second + 6 * HOUR, f"10.8.0.{name}") for second, _ in uses(name)] for name in "12"}
-    assert fleet(a=uses("a"), b=uses("b"), **{f"x{name}": each for name, each in other.items()}).common is None
+    assert fleet(a=usual("a"), b=usual("b"), **{f"x{name}": each for name, each in other.items()}).common is None
 
 
 @pytest.mark.parametrize("until", [HOUR, 4 * HOUR])
 def test_a_log_of_the_quiet_hours_alone_shows_no_server_without_load(until: int) -> None:
     """By day each has 225 times the load of the night; the rest of a log of the night may be missing."""
     night, day = range(BEGIN + 450, BEGIN + 6 * HOUR, 900), range(BEGIN + 6 * HOUR, BEGIN + 9 * HOUR, 4)
-    others = {name: [(second, "10.0.1.1") for second in (*night, *day)] for name in "abc"}
+    others = dict.fromkeys("abc", counted([(second, "10.0.1.1") for second in (*night, *day)]))
     last = fleet(**others, last=[(second, "10.0.1.1") for second in night if second < BEGIN + until]).replicas[3]
     assert not last.is_idle
     assert "it is idle, or the rest of its log is missing" in last.not_compared

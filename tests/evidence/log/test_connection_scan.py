@@ -290,6 +290,26 @@ def test_a_result_without_its_request_is_of_its_connection() -> None:
         }
 
 
+def test_a_number_that_is_opened_anew_and_closed_has_the_client_of_neither() -> None:
+    """Lower numbers within a second of it hide the restart; cut between both openings, only the client is known."""
+    texts = [
+        (0, b"conn=900 fd=64 slot=64 connection from 10.0.0.7 to 10.0.0.9"),
+        (0, b"conn=1 fd=64 slot=64 connection from 10.0.0.1 to 10.0.0.9"),
+        (9, b"conn=900 fd=65 slot=65 connection from 10.0.0.1 to 10.0.0.9"),
+        (9, b"conn=900 op=0 fd=65 Disconnect - Cleanly Closed Connection - U1"),
+        (20, b'conn=900 op=1 SRCH base="dc=x" scope=2 filter="(a=b)" attrs=ALL'),
+        (20, b"conn=900 op=1 RESULT err=0 tag=101 nentries=0 etime=0.001100000"),
+    ]
+    log = [b"[20/Nov/2026:09:00:%02d.000000000 +0000] %b\n" % each for each in texts]
+    reference = merged("python", named("389-text"), log)
+    assert set(reference.attribution) == {(SEARCH, b"(a=?)", b"?", b"?", 0)}
+    if installed().module is not None:
+        assert plain(merged("native", named("389-text"), [b"".join(log)])) == plain(reference)
+        for at in range(1, len(log)):
+            found = merged("native", named("389-text"), [b"".join(log[:at]), b"".join(log[at:])])
+            assert found.attribution == reference.attribution
+
+
 @pytest.mark.parametrize("day", [b"01/Jan/1970", b"20/Nov/2026", b"31/Dec/2199"])
 def test_a_clock_may_be_wrong_by_many_years(day: bytes) -> None:
     log = b"".join(

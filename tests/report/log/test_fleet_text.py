@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldapdiag.report.log.fleet_text import differences
+from ldapdiag.report.log.fleet_text import differences, time_sentences
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,13 @@ def test_a_wait_is_no_longer_than_what_it_explains(wait: float | None, expected:
     }
     (sentence,) = differences({"differing_searches": [search], "servers_by_version": {}})
     assert sentence.endswith(expected)
+
+
+@pytest.mark.parametrize("shifted", [True, False])
+def test_jobs_that_one_server_has_later_are_no_clock_that_is_wrong(shifted: bool) -> None:  # noqa: FBT001  a parameter
+    clock = {"half": True, "shifted": shifted, "ahead_seconds": 3600.0, "has_zone": True, "clients": 8}
+    server = {"not_compared": None if shifted else "not certain", "begins_late_seconds": 0, "ends_early_seconds": 0}
+    servers = [server | {"name": "a", "clock": None, "not_compared": None}, server | {"name": "b", "clock": clock}]
+    said = " ".join(time_sentences({"servers": servers, "servers_without_records": []}))
+    assert ("clocks" in said) == shifted
+    assert ("not certain" in said) != shifted

@@ -7,6 +7,7 @@ import pytest
 from forest import ALL, SCHEMA, Events, facts_of_forest, schema_ldif
 from incidents import diagnosed_facts, findings
 from ldapdiag.finding import Confidence, Finding, NotJudged
+from ldapdiag.servers.products import UNTESTED
 
 ANCESTORS, CHILDREN = "Ancestors_index:90000:N;", "PDNT_index:56:N;"
 MISSING, NOT_BUILT, UNINDEXABLE = "missing-index", "index-not-built", "unindexable-filter"
@@ -96,6 +97,8 @@ def test_a_row_of_the_decision_table_and_what_is_beside_it(asked, expected, tmp_
     assert set(found) == expected
     untested = {one.confidence for one in found.values() if one.observed.get("types")}
     assert Confidence.CERTAIN not in untested, "no rule was compared with Windows"
+    stated = {UNTESTED in one.detail for key, one in found.items() if key[0] in {MISSING, SHORT, UNINDEXABLE}}
+    assert stated <= {True}
 
 
 def test_events_of_old_servers_which_have_neither_times_nor_indexes_are_no_all_clear(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 from facts import address_of, origin
 from forest import SCHEMA, Events, facts_of_forest, schema_ldif
 from incidents import diagnosed_facts, findings
@@ -42,6 +43,7 @@ def values(ldif):
     return {name: (int(old), int(new)) for name, old, new in FLAGS.findall(ldif)}
 
 
+@examples.every(3)
 @given(flags=st.fixed_dictionaries({name: st.integers(0, 4095).map(lambda one: one & ~2048) for name in ASKED}))
 def test_a_plan_clears_no_bit_and_an_audit_of_what_it_makes_misses_nothing(flags):
     with tempfile.TemporaryDirectory() as folder:
