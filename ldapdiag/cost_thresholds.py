@@ -84,8 +84,8 @@ def severity_of_cost(cost: Cost, limits: CostLimits) -> Severity:
 
 
 def rests_on_one(severity: Severity, cost: Cost, slowest: float, limits: CostLimits) -> str:
-    """Return a sentence if the severity is that of one search of so many seconds; empty: the others have it, too."""
+    """Return a sentence if the severity of several is that of one search of so many seconds; else an empty one."""
     others = severity_of_cost(cost.without(slowest), limits)
-    if others == severity:
+    if others == severity or cost.searches == 1:
         return ""
     return f"Its severity rests on one search of {duration(slowest)}: without that one it is {others}."

@@ -87,9 +87,8 @@ def top(
     """Watch directory servers live on the terminal.
 
     Shows who has the connections, how fast they grow, which are dead at the other end, and the costliest searches. Each
-    LDAP target is asked over one connection that is kept; local: and netns: stand for the LDAPI sockets of their
-    servers, and their access logs are followed, as is one that is named. A diagnosis runs every --every seconds, and
-    fills the columns on both ends. Nothing is changed on the targets.
+    LDAP target is asked over one connection; local: and netns: stand for the LDAPI sockets of their servers. Their
+    access logs are followed, and one that is named. A diagnosis every --every seconds fills the columns on both ends.
 
     What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
 

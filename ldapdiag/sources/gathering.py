@@ -16,7 +16,6 @@ from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.cluster.executor import ClusterError
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
-from ldapdiag.sources.live.local.processes import has_open
 from ldapdiag.sources.logs.log_files import LogFile, logs_or_reason
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs, is_more_than_a_log, log_dialect
@@ -239,6 +238,8 @@ def logs_of(
 
 def log_of_process(pid: int, target: Target, options: CollectionOptions, stop: Event) -> str:
     """Return the access log that a directory server of this host writes. Raises LdapdiagError without one."""
+    from ldapdiag.sources.live.local.processes import has_open  # noqa: PLC0415  import late: it brings ctypes
+
     found = logs_of([target], options, zone=None, stop=stop, progress=NO_PROGRESS)
     ranges = [one.input.file_range for one in found if isinstance(one, LogFile)]
     if log := next((one.location for one in ranges if one and has_open(pid, one.location)), ""):

@@ -112,9 +112,9 @@ def test_stopping_ends_soon_and_keeps_what_was_read(
     stop = Event()
     add = PeriodCounts.add
 
-    def adding(*arguments: Any) -> None:
+    def adding(*arguments: Any, **options: Any) -> None:
         stop.set()
-        add(*arguments)
+        add(*arguments, **options)
 
     monkeypatch.setattr(PeriodCounts, "add", adding)
 
@@ -194,9 +194,9 @@ def test_a_log_cut_off_while_it_is_read_is_said_once(tmp_path: Path, monkeypatch
     path.write_bytes(TEXT)
     add = PeriodCounts.add
 
-    def adding(*arguments: Any) -> None:
+    def adding(*arguments: Any, **options: Any) -> None:
         os.truncate(path, 50_000)
-        add(*arguments)
+        add(*arguments, **options)
 
     monkeypatch.setattr(PeriodCounts, "add", adding)
 

@@ -122,9 +122,9 @@ def test_stopping_ends_soon_and_keeps_what_was_read_from_the_beginning(
     stop = Event()
     add = PeriodCounts.add
 
-    def adding(*arguments: Any) -> None:
+    def adding(*arguments: Any, **options: Any) -> None:
         stop.set()
-        add(*arguments)
+        add(*arguments, **options)
 
     monkeypatch.setattr(PeriodCounts, "add", adding)
     began = time.monotonic()
@@ -237,11 +237,11 @@ def test_a_file_that_is_replaced_meanwhile_is_no_part_of_it(tmp_path: Path, monk
     path.write_bytes(TEXT)
     add = PeriodCounts.add
 
-    def adding(*arguments: Any) -> None:
+    def adding(*arguments: Any, **options: Any) -> None:
         if not (tmp_path / "old").exists():
             path.rename(tmp_path / "old")
             path.write_bytes(TEXT)
-        add(*arguments)
+        add(*arguments, **options)
 
     monkeypatch.setattr(PeriodCounts, "add", adding)
     slowly(monkeypatch, 0.005)
