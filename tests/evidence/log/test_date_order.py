@@ -66,7 +66,7 @@ def test_where_nothing_decides_the_form_does_and_that_is_known(days: list[int]) 
 def test_the_events_of_one_server_after_those_of_another_do_not_mislead(
     times: list[datetime],
     others: list[datetime],
-    is_first: bool,
+    is_first: bool,  # noqa: FBT001  drawn by hypothesis
     newest_first: bool,  # noqa: FBT001  drawn by hypothesis
 ) -> None:
     listed = [
