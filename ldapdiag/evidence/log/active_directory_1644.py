@@ -84,7 +84,7 @@ def scan(data: bytes, log: Scan) -> None:
 def _rows(data: bytes) -> Iterator[list[str]]:
     for line in data.decode("utf-8", "surrogateescape").split("\n"):
         try:
-            yield next(csv.reader(io.StringIO(line, newline="")), [])
+            yield next(csv.reader(io.StringIO(line.strip(), newline="")), [])
         except csv.Error:  # a field beyond csv's limit
             yield [line[:100]]
 
