@@ -42,6 +42,9 @@ SCHEMA: Mapping[str, Mapping[str, str]] = {
     "userAccountControl": {"searchFlags": "25"},
     "member": LINKED,
     "tokenGroups": CONSTRUCTED,
+    "unicodePwd": {},
+    "lastLogon": {"systemFlags": "17"},
+    "uSNChanged": {"systemFlags": "17", "searchFlags": "9"},
     "oldAttribute": {"isDefunct": "TRUE"},
 }
 """searchFlags are 0 unless they are named."""

@@ -44,18 +44,23 @@ LONGEST_NUMBER = 18
 SECRETS = frozenset(
     {
         "authpassword",
+        "dbcspwd",
         "krbprincipalkey",
+        "lmpwdhistory",
         "nsds5replicabootstrapcredentials",
         "nsds5replicacredentials",
         "nsmultiplexorcredentials",
         "nsslapd-rootpw",
         "nssymmetrickey",
+        "ntpwdhistory",
         "olcrootpw",
         "passwordhistory",
         "pwdhistory",
         "sambalmpassword",
         "sambantpassword",
+        "supplementalcredentials",
         "unhashed#user#password",
+        "unicodepwd",
         "userpassword",
     }
 )

@@ -92,7 +92,8 @@ def as_reported(
         return _lacking(leaf, leaf.change.attribute, wanted, preventing)
     if leaf.cause not in ANSWERED or not uses:
         return leaf
-    if walked and leaf.assertion.attribute in preventing - _of_other_parts(filter_, simulated):
+    is_configured = not {*traits.index_types.values(), traits.one_level_type}.isdisjoint(types)  # a link table is not
+    if walked and is_configured and leaf.assertion.attribute in preventing - _of_other_parts(filter_, simulated):
         names = " ".join(sorted({name for use in uses for name in use.indexes}))
         name = leaf.assertion.name
         why = f"its index is configured, and the server used {names} and names {name} as what prevents a better choice"

@@ -39,7 +39,7 @@ BITS = {1: "fATTINDEX", 2: "fPDNTATTINDEX", 4: "fANR", 32: "fTUPLEINDEX", 64: "f
 parts of values, of subtrees for virtual list views. The other bits are no indexes."""
 LINK = "link"
 """The link table, which has the linked attributes for equality."""
-BASE_ONLY, CONSTRUCTED = 2048, 4
+BASE_ONLY, PARTITION_SECRET, NOT_REPLICATED, CONSTRUCTED = 2048, 4096, 1, 4
 CONTAINER = ",cn=schema,"
 OF_EVERY_FOREST = frozenset({"objectclass", "cn", "searchflags"})
 """The last has no index: an export of the indexed attributes does not contain it."""
@@ -129,9 +129,14 @@ class ActiveDirectorySchema:
 
 
 def _why_computed(entry: Entry, flags: int) -> str:
-    """Return why no search finds entries by an attribute, as a clause; empty: one does."""
-    if (entry.number(SYSTEM_FLAGS) or 0) & CONSTRUCTED:
+    """Return why no search finds entries by an attribute, or an index would be of no use, as a clause; empty: none."""
+    system = entry.number(SYSTEM_FLAGS) or 0
+    if system & CONSTRUCTED:
         return "constructed (systemFlags 4)"
+    if system & NOT_REPLICATED and not flags & 1:
+        return "not replicated (systemFlags 1): each domain controller has values of its own"
+    if flags & PARTITION_SECRET:
+        return "a secret (searchFlags 4096)"
     if entry.first("isDefunct").lower() == "true":
         return "defunct (isDefunct)"
     return "for base searches alone (searchFlags 2048)" if flags & BASE_ONLY else ""

@@ -84,7 +84,7 @@ def scan(data: bytes, log: Scan) -> None:
 def _rows(data: bytes) -> Iterator[list[str]]:
     for line in data.decode("utf-8", "surrogateescape").split("\n"):
         try:
-            yield next(csv.reader(io.StringIO(line, newline="")), [])
+            yield next(csv.reader(io.StringIO(line.strip(), newline="")), [])
         except csv.Error:  # a field beyond csv's limit
             yield [line[:100]]
 
@@ -93,10 +93,11 @@ def stamps(data: bytes) -> Iterator[Stamp]:
     """Yield the dates of whole rows that may be read in two ways, with the time of the day."""
     for row in _rows(data):
         with suppress(ValueError, KeyError):
-            if (found := TIMES[-1].fullmatch(_fields(row)["time"])) and (time := _clock_of(found)):
+            fields = _fields(row)
+            if (found := TIMES[-1].fullmatch(fields["time"])) and (time := _clock_of(found)):
                 one, two, year = map(int, found.group("month", "day", "year"))
                 is_american = "/" in found[0] and found[0].endswith(("AM", "PM"))
-                yield one, two, year, (time[0] * 60 + time[1]) * 60 + time[2], is_american
+                yield one, two, year, (time[0] * 60 + time[1]) * 60 + time[2], is_american, fields["server"]
 
 
 def _fields(row: list[str]) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Whether 05/11/2026 is the fifth of November or May 11: the dates of a file decide it, or nothing does.
 
 A date with a number above 12 decides. Else the order of the events may: those of one day show whether the file goes
-forwards or backwards in time, and its days have to go the same way. Where both show nothing, dates with slashes before
-a time with AM or PM are taken as those of the United States, and all others as of cultures with the day first.
+forwards or backwards in time, and its days have to go the same way: those of each server, as one may follow another.
+Where both show nothing, dates with slashes before a time with AM or PM are taken as those of the United States, and all
+others as of cultures with the day first.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from ldapdiag.lazy_dataclass import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Stamp = tuple[int, int, int, int, bool]
-"""First and second number of a date, its year, the seconds of the day, and whether the United States write it so."""
+Stamp = tuple[int, int, int, int, bool, str]
+"""First and second number of a date, its year, the seconds of the day, whether the United States write it so, and the
+server, whose events have an order of their own."""
 
 MONTHS = 12
+MOST_SERVERS = 1000
+"""Servers whose last event is known at a time."""
 
 
 class DateOrder(NamedTuple):
@@ -40,8 +44,10 @@ def date_order(stamps: Iterable[Stamp]) -> DateOrder:
     possible = {True: [0, 0], False: [0, 0]}
     """Steps to a later and to an earlier day, if the day is the first number."""
     shown: set[bool] = set()
-    before: Stamp | None = None
+    last: dict[str, Stamp] = {}
+    stamp: Stamp | None = None
     for stamp in stamps:
+        before = last.get(stamp[5])
         if stamp[0] > MONTHS >= stamp[1] or stamp[1] > MONTHS >= stamp[0]:
             shown.add(stamp[0] > MONTHS)
         if before and before[:3] == stamp[:3]:
@@ -50,13 +56,15 @@ def date_order(stamps: Iterable[Stamp]) -> DateOrder:
         elif before and not shown:
             for is_first, steps in possible.items():
                 steps[_date(stamp, is_first) < _date(before, is_first)] += 1
-        before = stamp
+        if len(last) >= MOST_SERVERS:
+            last.clear()
+        last[stamp[5]] = stamp
     if shown:
         return DateOrder(frozenset(shown if len(shown) == 1 else ()))
     one_way = [is_first for is_first, steps in possible.items() if _is_one_way(steps, forwards, backwards)]
     if len(one_way) == 1 and not (forwards and backwards):
         return DateOrder(frozenset(one_way))
-    return DateOrder(frozenset({before is None or not before[4]}), is_usual=True)
+    return DateOrder(frozenset({stamp is None or not stamp[4]}), is_usual=True)
 
 
 def _is_one_way(steps: list[int], forwards: int, backwards: int) -> bool:

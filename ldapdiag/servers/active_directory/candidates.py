@@ -14,7 +14,7 @@ What event 1644 reports of a search comes first (analysis/indexes/reported_use.p
       8  bitwise rules                                                  unindexable-filter: combine with an equality
       9  matching rule in chain                                         unindexable-filter: tokenGroups, or base scope
      10  (UNDEFINED); a name that the export lacks                      unknown-attribute; not judged
-     11  constructed or defunct                                         unindexable-filter: another attribute
+     11  constructed, defunct, not replicated or a secret               unindexable-filter: another attribute
      12  bit 1 is set, U walks, P names the attribute                   index-not-built, at this domain controller
      13  U is an index, v far above r                                   another part of the AND, or scan-limit-exceeded
      14  global catalog (base is the root), not in the partial set      unknown-attribute

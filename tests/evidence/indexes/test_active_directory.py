@@ -56,7 +56,7 @@ def test_bits_and_links_are_indexes_and_what_cannot_be_searched_is_named():
     assert types["description"] == {BITS[32]}
     assert types["member"] == {LINK}
     assert types["employeeNumber"] == set()
-    assert found.virtual_attributes.keys() == {"tokengroups", "oldattribute"}
+    assert found.virtual_attributes.keys() == {"tokengroups", "oldattribute", "lastlogon"}
     assert "initials" not in found.outside_catalog
     assert "employeenumber" in found.outside_catalog
     assert found.backends[0].definitions[0].written == f"CN=X-objectClass,CN=Schema,CN=Configuration,{FOREST}"

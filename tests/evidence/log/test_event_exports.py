@@ -125,6 +125,17 @@ def test_a_file_cut_at_both_ends_has_the_rows_between(columns: list[str], tmp_pa
     assert (segment.misread, sum(row.requests for row in segment.shapes.values())) == (2, 7)
 
 
+@pytest.mark.parametrize("form", ["wevtutil", "wevtutil, a line each", "Event Viewer, XML", "Winlogbeat", "NXLog"])
+@pytest.mark.parametrize("end", ["1644", "DC1"])
+def test_the_event_in_which_a_file_ends_is_counted(form: str, end: str, tmp_path: Path) -> None:
+    text = EXPORTS[form]([event(number) for number in range(3)])
+
+    (stream,) = reading(tmp_path / "cut", text[: text.rindex(end) - 3]).streams
+
+    segment = stream.counts.finished()
+    assert (segment.misread, sum(row.requests for row in segment.shapes.values())) == (1, 2)
+
+
 @pytest.mark.parametrize("form", ["Event1644Reader", "wevtutil", "NXLog", "PowerShell 5.1"])
 def test_old_events_have_neither_time_nor_indexes(form: str, tmp_path: Path) -> None:
     old = event(is_old=True)
