@@ -99,7 +99,7 @@ def test_the_native_wheel_reads_the_logs_of_an_installed_wheel(wheel, tmp_path) 
     assert "Tag: cp311-abi3-" in (native.read_text("WHEEL") or "")
     module = Path(str(native.locate_file("ldapdiag_native")))
     shutil.copytree(module, tmp_path / "native" / module.name)
-    program = by_pip(wheel, tmp_path / "installed") / "bin" / "ldapdiag"
+    program = by_uv(wheel, tmp_path / "installed") / "bin" / "ldapdiag"
     log = HOUSE / "examples" / "audit" / "ds1" / "access"
     python, native_one = (
         ran(program, "log", log, "--scanner", one, PYTHONPATH=str(tmp_path / "native")).stdout
@@ -115,13 +115,15 @@ def zipapp(built, wheel) -> Path:
 
 
 def pythons() -> list[str]:
-    """Return the interpreters from 3.11 that are here."""
+    """Return the interpreters from 3.11 that are here, one of each version."""
     named = [shutil.which(f"python3.{minor}") for minor in range(11, 20)]
-    found = dict.fromkeys([sys.executable, "/usr/bin/python3", *filter(None, named)])
-    program = "import sys; sys.exit(sys.version_info < (3, 11))"
-    return [
-        one for one in found if subprocess.run([one, "-c", program], check=False, capture_output=True).returncode == 0
-    ]
+    program = "import sys; print(sys.version); sys.exit(sys.version_info < (3, 11))"
+    found = dict[str, str]()
+    for one in (sys.executable, "/usr/bin/python3", *filter(None, named)):
+        done = subprocess.run([one, "-c", program], check=False, capture_output=True, text=True)
+        if done.returncode == 0:
+            found.setdefault(done.stdout, one)
+    return list(found.values())
 
 
 COMMANDS = (
