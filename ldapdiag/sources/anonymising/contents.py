@@ -312,6 +312,7 @@ BY_FORMAT: Mapping[str, Callable[[str, TextAnonymiser], str]] = {
     "host": _description,
     "processes": _processes,
     "ldap-probe": _probe,
+    "backendstat-index-status": fields.index_status,
     "dsconf": partial(fields.properties, kept=dsconf_format.KEPT),
     "dsconfig": partial(fields.properties, kept=dsconfig_format.KEPT),
     "ps": fields.process_list,

@@ -30,6 +30,8 @@ HEADER = pattern(r"(?m)^(?P<before>\t)(?P<name>[A-Za-z][\w.-]*)(?=:\d+ \(/)")
 AGREEMENT = pattern(r'(?P<before>\bagmt="[^"\n]*" \()(?P<name>[A-Za-z][\w.-]*)(?=:\d+\))')
 """The other server of a replication agreement, in the log of errors of 389-ds."""
 INDEX_KEY = pattern(r"(?P<before>(?:^Over index-entry-limit keys:|\]) \[)(?P<name>[^\]\n]+)(?=\])", re.MULTILINE)
+RAW_NAME = pattern(r"(?m)(?P<before>(?:^Index: |  )/)(?P<name>\S.*?)(?=/[A-Za-z\d][\w.-]*\.[^./\s][^/\s]*(?:\s|$))")
+"""The suffix in the name of an index that backendstat prints; what follows it is no part of a DN."""
 MESSAGE = pattern(r"(?m)(?P<before> text=| RESULT err=\d+ tag=\d+ (?:\w+=\S+ ){1,9}?- )(?P<name>\S.*)$")
 SECRET = pattern(r"(?mi)(?P<before>\b(?:credentials|secretkey|password)=|^rootpw\s+)(?P<name>\"[^\"\n]*\"|\S+)")
 CGROUP = pattern(r"(?P<before> cgroup:)(?P<name>/\S+)")
@@ -74,8 +76,6 @@ def before_names(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
         return replaced(PROXY_NAME, text, anonymiser.value_of)
     if kind == "ss":
         return replaced(CGROUP, text, anonymiser.path)
-    if kind == "backendstat-index-status":
-        return replaced(INDEX_KEY, text, anonymiser.value_of)
     text = replaced(AGREEMENT, without_secrets(text, anonymiser), anonymiser.host)
     return replaced(HEADER, MESSAGE.sub(_withheld, text), anonymiser.host)
 
@@ -131,6 +131,11 @@ def properties(text: str, anonymiser: TextAnonymiser, *, kept: Collection[str]) 
         is_value = row and row["value"].strip() not in {"", "-", "Value(s)"} and name not in kept
         lines.append(f"{row['before']}{WITHHELD}\n" if row and is_value else anonymiser.text(line))
     return "".join(lines)
+
+
+def index_status(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return what backendstat prints with pseudonyms for suffixes and for the keys of indexes."""
+    return replaced(RAW_NAME, replaced(INDEX_KEY, text, anonymiser.value_of), anonymiser.dn)
 
 
 def idle_profiles(text: str, anonymiser: TextAnonymiser) -> str:
