@@ -203,6 +203,30 @@ COMMIT
 	}
 }
 """,
+    "dsconfig.txt": """Property                              : Value(s)
+--------------------------------------:------------------------
+idle-time-limit                       : 5 m
+server-fqdn                           : N.N.example
+proxied-authorization-identity-mapper : N N
+                                      : N
+""",
+    "dsconf.txt": """file-descriptor-count  :  1024
+idle-timeout           :  none
+host-access-dir-path   :  /N/N
+suffix                 :  o=N
+db-path                :  /srv/N
+""",
+    "index-status.txt": """\
+Index Name          Raw DB Name                    Valid  Confidential  Record Count  Over Entry Limit  95%
+-----------------------------------------------------------------------------------------------------------
+cn.caseIgnoreMatch  /dc=N,dc=N/cn.caseIgnoreMatch  true   false         20601         0                 0
+
+Index: /dc=N,dc=N/givenName.caseIgnoreSubstringsMatch:6
+Over index-entry-limit keys: [N] [N N] [N]
+""",
+    "errors": """[20/Nov/2026:08:45:20.751921248 +0000] - ERR - accept_and_configure - PR_Accept() failed, error -5971
+[20/Nov/2026:08:45:20.751921248 +0000] - ERR - NSMMReplicationPlugin - agmt="cn=agmt-N" (N:389) - bind failed
+""",
     "bigip.txt": 'ltm profile tcp /N/N {\n    defaults-from /N/N\n    description "N N"\n    idle-timeout 300\n}\n',
 }  # fmt: skip
 

@@ -47,3 +47,18 @@ def test_the_locked_versions_are_those_that_the_project_allows() -> None:
     versions = {one: locked[canonicalize_name(one.name)] for one in declared}
     outdated = [str(one) for one, version in versions.items() if next(iter(version)).version not in one.specifier]
     assert outdated == [], "run make lock"
+
+
+def test_the_source_distribution_has_the_pages_that_the_readme_links() -> None:
+    linked = re.findall(r"\]\(([\w-]+)(?:\.md|/)", (HOUSE / "README.md").read_text())
+    packed = {Path(one).stem for one in PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]}
+    assert {*linked, "README"} - packed == set()
+    assert len(linked) > 10
+
+
+def test_a_workflow_installs_our_own_wheels_from_their_files_alone() -> None:
+    """A registry may have a stranger's package of that name."""
+    lines = (HOUSE / ".github" / "workflows" / "release.yml").read_text().splitlines()
+    by_name = [line for line in lines if re.search(r"pip install .*(?<![\w/-])ldapdiag(?:-native)?\b", line)]
+    assert [line for line in by_name if "--no-index" not in line] == []
+    assert by_name

@@ -7,9 +7,11 @@ import binascii
 import re
 import struct
 from dataclasses import field
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence import dsconf_format, dsconfig_format
 from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_formats import proc_net
@@ -310,6 +312,9 @@ BY_FORMAT: Mapping[str, Callable[[str, TextAnonymiser], str]] = {
     "host": _description,
     "processes": _processes,
     "ldap-probe": _probe,
+    "backendstat-index-status": fields.index_status,
+    "dsconf": partial(fields.properties, kept=dsconf_format.KEPT),
+    "dsconfig": partial(fields.properties, kept=dsconfig_format.KEPT),
     "ps": fields.process_list,
     "f5-profiles": fields.idle_profiles,
     **dict.fromkeys(packet_filters.FORMATS, _rules),

@@ -16,7 +16,7 @@ from ldapdiag.evidence.host_formats.ps import COMMANDS, LSTART
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 
@@ -27,6 +27,11 @@ QUOTED = pattern(
 )
 """What a client gave for a DN, or as an identity, and is no DN."""
 HEADER = pattern(r"(?m)^(?P<before>\t)(?P<name>[A-Za-z][\w.-]*)(?=:\d+ \(/)")
+AGREEMENT = pattern(r'(?P<before>\bagmt="[^"\n]*" \()(?P<name>[A-Za-z][\w.-]*)(?=:\d+\))')
+"""The other server of a replication agreement, in the log of errors of 389-ds."""
+INDEX_KEY = pattern(r"(?P<before>(?:^Over index-entry-limit keys:|\]) \[)(?P<name>[^\]\n]+)(?=\])", re.MULTILINE)
+RAW_NAME = pattern(r"(?m)(?P<before>(?:^Index: |  )/)(?P<name>\S.*?)(?=/[A-Za-z\d][\w.-]*\.[^./\s][^/\s]*(?:\s|$))")
+"""The suffix in the name of an index that backendstat prints; what follows it is no part of a DN."""
 MESSAGE = pattern(r"(?m)(?P<before> text=| RESULT err=\d+ tag=\d+ (?:\w+=\S+ ){1,9}?- )(?P<name>\S.*)$")
 SECRET = pattern(r"(?mi)(?P<before>\b(?:credentials|secretkey|password)=|^rootpw\s+)(?P<name>\"[^\"\n]*\"|\S+)")
 CGROUP = pattern(r"(?P<before> cgroup:)(?P<name>/\S+)")
@@ -52,6 +57,7 @@ ACCOUNTS = {
 COLUMNS = frozenset({"PID", "PPID", "STARTED", "ELAPSED", "TIME", "STAT", "S", "STATE", "NETNS"})
 """Of ps, whose values are not names of people or hosts."""
 NUMERIC = pattern(r"[\d.:-]+")
+PROPERTY = pattern(r"(?P<before>(?P<name>[A-Za-z][\w-]*)?(?:\s*:\s|\t)\s*)(?P<value>\S.*)")
 PROFILE_NAME = pattern(r"(?P<before>\bltm profile \w+ )(?P<name>[^\s{]+)")
 PROFILE_LINE = pattern(r"(?m)^([ \t]*)(?!ltm profile |[ \t]|\}|idle-timeout )\S.*$")
 
@@ -70,7 +76,7 @@ def before_names(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
         return replaced(PROXY_NAME, text, anonymiser.value_of)
     if kind == "ss":
         return replaced(CGROUP, text, anonymiser.path)
-    text = without_secrets(text, anonymiser)
+    text = replaced(AGREEMENT, without_secrets(text, anonymiser), anonymiser.host)
     return replaced(HEADER, MESSAGE.sub(_withheld, text), anonymiser.host)
 
 
@@ -114,6 +120,22 @@ def process_list(text: str, anonymiser: TextAnonymiser) -> str:
                 parts[at] = anonymiser.value_of(parts[at])
         lines.append("".join(parts))
     return "".join(lines)
+
+
+def properties(text: str, anonymiser: TextAnonymiser, *, kept: Collection[str]) -> str:
+    """Return what dsconf or dsconfig prints, without the values of the properties that are not read."""
+    name, lines = "", []
+    for line in text.splitlines(keepends=True):
+        row = PROPERTY.match(line)
+        name = row["name"] or name if row else ""
+        is_value = row and row["value"].strip() not in {"", "-", "Value(s)"} and name not in kept
+        lines.append(f"{row['before']}{WITHHELD}\n" if row and is_value else anonymiser.text(line))
+    return "".join(lines)
+
+
+def index_status(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return what backendstat prints with pseudonyms for suffixes and for the keys of indexes."""
+    return replaced(RAW_NAME, replaced(INDEX_KEY, text, anonymiser.value_of), anonymiser.dn)
 
 
 def idle_profiles(text: str, anonymiser: TextAnonymiser) -> str:

@@ -140,3 +140,19 @@ def test_a_packet_filter_decides_as_before(path: Path) -> None:
     new = anonymised_content(path.read_bytes(), path.name, TextAnonymiser(Pseudonyms(b"secret"))).decode()
     assert new != path.read_text()
     assert decided(new) == decided(path.read_text()) != []
+
+
+@pytest.mark.parametrize("capture", ["indexes", "unbuilt-index"])
+def test_the_status_of_an_index_stays_as_it_is(capture: str) -> None:
+    path = SOCKETS.parent / "opendj" / capture / "backendstat-show-index-status.txt"
+    new = anonymised_content(path.read_bytes(), path.name, TextAnonymiser(Pseudonyms(b"secret"))).decode()
+    before, after = (
+        {
+            (state.attribute, state.index, state.valid, state.keys, state.over_limit, len(state.over))
+            for fact in facts_of(text)
+            for state in fact.states
+        }
+        for text in (path.read_text(), new)
+    )
+    assert "dc=example" not in new
+    assert after == before != set()
