@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -19,13 +18,13 @@ import typer
 from ldapdiag.cli.collecting import Binding, Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output, write_files
-from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption, Recording, earlier_runs, record_run
+from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption, Recording
 from ldapdiag.cli.exporter import EveryOption
-from ldapdiag.cli.judging import collected_again, exit_code, report_of
 from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.rendering import made
+from ldapdiag.cli.repeated_diagnosis import RepeatedDiagnosis
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.wording import shown_time
@@ -33,8 +32,6 @@ from ldapdiag.wording import shown_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.evidence.origin import Fact
     from ldapdiag.live_view.model import Model
     from ldapdiag.live_view.server import ServerModel
     from ldapdiag.live_view.source import TimedSource
@@ -140,7 +137,7 @@ def top(
     ]
     # The password is asked for once, here: a diagnosis takes the bind as it is.
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
-    diagnoses = _Diagnoses([one for one in named if one not in paths], asked, options, stop, recording, logs)
+    diagnoses = RepeatedDiagnosis([one for one in named if one not in paths], asked, options, stop, recording, logs)
     model = _model(list(zip(watches, logs, strict=True)), view, diagnoses.next, every)
     diagnoses.say = model.add_event
     _run(model, view, stop, watches)
@@ -232,57 +229,6 @@ def _model(
 
     # A diagnosis waits between two snapshots: most of its time costs nothing.
     return Model([server(*one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
-
-
-class _Diagnoses:
-    """Collects and judges again and again, with what the followed logs have counted, and records that."""
-
-    def __init__(
-        self,
-        evidence: list[str],
-        asked: Judging,
-        options: CollectionOptions,
-        stop: Event,
-        recording: Recording,
-        logs: Sequence[LogWatch],
-    ) -> None:
-        """Raise LdapdiagError for a file in which nothing can be recorded."""
-        self.say: Callable[[str], None] = print
-        self._collecting = {"bind": options.bind, "ldap_ports": options.ldap_ports}
-        self._evidence, self._asked, self._stop, self._recording = evidence, asked, stop, recording
-        self._logs = logs
-        self._earlier = earlier_runs(recording.record, [])
-
-    def next(self) -> Mapping[str, Any]:
-        """Collect and judge once. Raises LdapdiagError."""
-        asked, stop = self._asked, self._stop
-        try:
-            said = "no target answered"
-            diagnosis = collected_again(
-                self._evidence, asked, stop, self._collecting, said, self._followed, self._earlier
-            )
-            if self._recording.record is not None and not stop.is_set():
-                self._record(self._recording.record, diagnosis)
-            return report_of(diagnosis)()
-        finally:
-            gc.collect()  # the program postpones it, for runs of seconds: here 0.3 MB of each diagnosis would stay
-
-    def _followed(self) -> Sequence[Fact]:
-        from ldapdiag.sources.recognition.log_discovery import access_logs  # noqa: PLC0415  import late
-
-        return tuple(access_logs([log for one in self._logs for log in one.counted]))
-
-    def _record(self, file: Path, diagnosis: Diagnosis) -> None:
-        code = exit_code(diagnosis, self._asked.gate)
-        try:
-            run = record_run(file, diagnosis, code, self._recording, interrupted=False)
-        except LdapdiagError as error:
-            self.say(str(error))
-        else:
-            if self._earlier is not None:
-                self._earlier = replace(self._earlier, runs=(*self._earlier.runs, run))
-            else:
-                self._earlier = earlier_runs(file, [])
 
 
 def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> None:

@@ -11,12 +11,13 @@ from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.log import tables
 from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.live_view.rates import MINUTE, SHORTEST
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.sources.logs.log_watch import LogLook
@@ -27,6 +28,8 @@ SECOND = 1e9
 """Nanoseconds."""
 APART = 20.0
 """Seconds between the counts that are kept: the last minute has 60 to 80 s."""
+OTHER = tables.OTHER.decode()
+"""What a full table calls all others."""
 SILENT_SECONDS = 90.0
 """Without a record; every log has those of this view's own searches, buffered for 30 s at most."""
 
@@ -196,8 +199,22 @@ def _requesters(workload: Workload | None) -> Counts:
 
 
 def _difference(now: Counts, before: Counts) -> Counts:
-    """Return what has been added; never below 0, as a full table counts rows with all others."""
-    return {
-        key: tuple(max(0, one - other) for one, other in zip(counts, before.get(key, (0,) * len(counts)), strict=True))
-        for key, counts in now.items()
+    """Return what has been added. A full table moves rows to those of all others, where that is no addition."""
+    every = {**before, **now}
+    none = (0,) * len(next(iter(every.values()), ()))
+    added = {
+        key: [one - other for one, other in zip(now.get(key, none), before.get(key, none), strict=True)]
+        for key in sorted(every, key=lambda key: key.count(OTHER))
     }
+    for key, counts in added.items():
+        if min(counts) < 0 and (wider := next((one for one in _wider(key) if one in added), None)):
+            for place, count in enumerate(counts):
+                added[wider][place] += min(0, count)
+    return {key: tuple(max(0, count) for count in counts) for key, counts in added.items()}
+
+
+def _wider(key: tuple[str, str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows to which a table may have moved this one, the first one first."""
+    _, second, third = key
+    wider = (OTHER, second, third), (OTHER, second, OTHER), (OTHER, OTHER, OTHER)
+    yield from (one for one in wider if one.count(OTHER) > key.count(OTHER))

@@ -17,6 +17,7 @@ from ldapdiag.cli.destinations import Output
 from ldapdiag.cli.diagnose import Recording
 from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.option_groups import Given
+from ldapdiag.cli.repeated_diagnosis import RepeatedDiagnosis
 from ldapdiag.errors import UsageError
 from ldapdiag.sources.history.recorded_runs import read
 from live_views import Stage, monitored
@@ -115,7 +116,7 @@ def test_each_diagnosis_is_recorded(tmp_path: Path) -> None:
     history = tmp_path / "history"
     asked = Judging(Output(), Detail(), Gate(), Collecting(Binding(), Given(None, "")), quiet=True)
     options = asked.collecting.options(asked.notices)
-    diagnoses = top._Diagnoses([str(INCIDENT)], asked, options, Event(), Recording(history), ())
+    diagnoses = RepeatedDiagnosis([str(INCIDENT)], asked, options, Event(), Recording(history), ())
     diagnoses.say = said.append
     reports = [diagnoses.next() for _ in range(2)]
     assert len(read(history).runs) == 1  # evidence of one time is one run

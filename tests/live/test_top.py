@@ -177,7 +177,7 @@ def test_a_named_log_is_removed_while_it_is_followed(laboratory, topology, desk)
             screen.shows(lambda text: SHAPE in text, "no search", seconds=60)
             topology.ldap.run(f"rm {log}")
             begun = time.monotonic()  # the server writes on to the file that has no name
-            goes_on = lambda text: SHAPE in text and "OLD" not in text and time.monotonic() - begun > 20  # noqa: E731
+            goes_on = lambda text: SHAPE in text and "OLD" not in text and time.monotonic() - begun > 20  # noqa: E731  one line
             screen.shows(goes_on, "is not followed", seconds=90)
         server.restart()
         with searching(server, {"uid": Lane("dc=example,dc=com", "sub", "(uid=no)")}):
