@@ -208,7 +208,7 @@ def test_other_thresholds_change_severities_and_nothing_else_of_a_finding() -> N
         (Cost(0.9, 100, 50, 36_000), 99.0, "low"),
         (Cost(0.9, 100, 50, 36_000), 3.0, ""),
         (Cost(0.5, 61, 50, 36_000), 20.0, "medium"),
-        (Cost(0.9, 100, 1, 36_000), 100.0, "low"),
+        (Cost(0.9, 100, 1, 36_000), 100.0, ""),
         (Cost(0.0, 0.0, 10, 36_000, refused=10, failing=10), 0.0, ""),
         (Cost(0.9, 5, 50, 36_000), 5.0, ""),
     ],

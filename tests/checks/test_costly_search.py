@@ -107,8 +107,9 @@ def test_severity_by_number(slow, severity) -> None:
     ("slow", "other", "ends"),
     [
         ([31.0, 31.0], 0, ""),
-        ([40.0], 0, "without that one it is low."),
-        ([40.0], 700.0, "without that one it is low."),
+        ([40.0], 0, ""),
+        ([40.0, 0.2], 0, "without that one it is low."),
+        ([40.0, 0.2], 700.0, "without that one it is low."),
         ([31.0, 28.0], 0, "without that one it is medium."),
     ],
 )
