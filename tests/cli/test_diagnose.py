@@ -264,11 +264,14 @@ class TestInterruption:
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
     def test_the_end_by_a_supervisor_or_a_lost_terminal_keeps_the_results_too(self, number: signal.Signals) -> None:
-        before = signal.getsignal(number)
-        with interruptible(["ssh://app1"]) as stop:
-            signal.raise_signal(number)
-            assert stop.is_set()
-            assert signal.getsignal(number) == before, "the next one ends the run"
+        before = signal.signal(number, signal.SIG_DFL)  # below nohup SIGHUP is ignored, and stays so
+        try:
+            with interruptible(["ssh://app1"]) as stop:
+                signal.raise_signal(number)
+                assert stop.is_set()
+                assert signal.getsignal(number) == signal.SIG_DFL, "the next one ends the run"
+        finally:
+            signal.signal(number, before)
 
     @pytest.mark.usefixtures("ctrl_c")
     def test_while_files_are_read_it_just_ends(self) -> None:
