@@ -40,8 +40,6 @@ COMPUTED = {
     "numsubordinates": "slapd does not store it",
 }
 
-FEW_ENTRIES = 1000
-"""An ID list of no more entries is quick to test."""
 LONGEST_LIST = (1 << 16) - 1
 """Maximum entries of one key; of a longer list only first and last are kept (MDB_IDL_LOGN 16; see `idlexp`)."""
 
@@ -150,26 +148,10 @@ def _typed(assertion: Assertion, database: Database, wanted: tuple[str, ...]) ->
             assertion, IndexUse.UNINDEXED, Cause.UNINDEXABLE, why="a value that does not start with a letter has no key"
         )
     if line is not None and len(available) == len(wanted):
-        if assertion.kind is AssertionKind.PRESENCE and _finds_other_values(assertion, database):
-            why = ANY_OPTIONS.format(database.schema.primary(assertion.attribute))
-            return _leaf(assertion, IndexUse.UNINDEXED, Cause.UNINDEXABLE, why=why)
         return _listed(assertion, database, line)
     if available:
         return _leaf(assertion, IndexUse.DEPENDS, Cause.TYPE_MISSING, why="its matching rules are not known")
     return _without(assertion, database, line, wanted[0])
-
-
-ANY_OPTIONS = "the key of presence in an index of {} is that of every entry with it, whatever its options"
-"""Measured with 2.5.13: 403 candidates for the 8 entries with cn;lang-fr, also with an index line of cn;lang-fr. The
-keys of equality and substrings are of values: 1 candidate for one of them."""
-
-
-def _finds_other_values(assertion: Assertion, database: Database) -> bool:
-    """Return whether the list of a presence of tagged values is that of the untagged attribute, and perhaps long."""
-    if not tags_of(assertion.options):
-        return False
-    most = database.frequencies.of(replace(assertion, options=())).most
-    return most is None or most > FEW_ENTRIES
 
 
 def _has_phonetic_key(value: str | None) -> bool:
@@ -227,7 +209,10 @@ def _listed(assertion: Assertion, database: Database, line: IndexDefinition) -> 
             Cause.NOT_BUILT,
             why="the index is still being built; slapd does not show how much of it is done",
         )
-    if database.frequencies.of(assertion).exceeds(LONGEST_LIST):
+    # The key of presence is that of the attribute: with 2.5.13, 403 candidates for the 8 entries with cn;lang-fr, also
+    # with an index line of cn;lang-fr; one for a value of it.
+    listed = replace(assertion, options=()) if assertion.kind is AssertionKind.PRESENCE else assertion
+    if database.frequencies.of(listed).exceeds(LONGEST_LIST):
         why = f"more than {LONGEST_LIST:,} entries: slapd keeps only the first and the last ID and scans all between"
         return _leaf(assertion, IndexUse.UNINDEXED, Cause.LIMIT, why=why)
     return _leaf(assertion, IndexUse.INDEXED, Cause.NONE)

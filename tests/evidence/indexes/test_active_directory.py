@@ -74,10 +74,10 @@ def test_the_csv_of_any_culture_is_read_as_the_ldif(delimiter, encoding):
     assert indexes_in(text).virtual_attributes == {"oldmail": "defunct (isDefunct)"}
 
 
-@given(st.integers(0, len(schema_ldif())))
+@given(st.integers(schema_ldif().index("\n") + 1, len(schema_ldif())))
 def test_a_schema_that_is_cut_within_an_entry_is_not_whole_and_has_the_indexes_of_the_entries_before(length):
     whole, cut = types_of(schema_ldif()), schema_ldif()[:length]
-    for fact in facts_of(cut) if "dn:" in cut else ():
+    for fact in facts_of(cut):
         assert isinstance(fact, IndexConfiguration | Schema)
         assert not fact.whole or cut.endswith("\n\n")
         if isinstance(fact, IndexConfiguration):
