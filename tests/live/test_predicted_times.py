@@ -125,7 +125,9 @@ class Site:
 
     def used(self) -> float:
         """Return the seconds of processor time that the server would have used on the slower machine."""
-        told = self.server.host.run(f"cat /proc/{self.server.pid}/task/*/schedstat")
+        # attempt: a thread may end between the names and their files.
+        told = self.server.host.attempt(f"cat /proc/{self.server.pid}/task/*/schedstat").stdout
+        assert told, "the server has ended"
         return sum(int(line.split()[0]) for line in told.splitlines()) / 1e9 * SLOWER
 
     def add(self, indexes: dict[str, set[str]]) -> None:
