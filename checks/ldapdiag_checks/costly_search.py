@@ -80,8 +80,7 @@ def judge(
 
     Excluded: searches of one entry (scope base), later pages of a paged search, and filters whose only fault is an
     attribute that the schema does not have (389-ds: F). Active Directory logs only expensive searches (event 1644),
-    so a share is a share of those; of those that visit
-    few entries it says that no index helps.
+    so a share is a share of those; of those that visit few entries it says that no index helps.
 
     Not judged: slow searches of many filters, each below 1 %, that take 10 s and a tenth of the time together; and
     searches without a result (3 or more, and a tenth of their kind), whose time is not in the log.
@@ -200,12 +199,11 @@ def severity_of(search: SearchGroup, worst: SlowestOperation, log_seconds: float
     return Severity.HIGH if worst.etime >= HOPELESS else severity_of_cost(_cost(search, log_seconds), limits)
 
 
-def _alone(search: SearchGroup, worst: SlowestOperation, log_seconds: float, limits: CostLimits) -> str:
+def _alone(severity: Severity, search: SearchGroup, worst: SlowestOperation, cost: Cost, limits: CostLimits) -> str:
     """Return whether the severity is that of the worst search alone, as a sentence; empty: no, or not known."""
     if worst.etime >= HOPELESS and search.etime - worst.etime >= HOPELESS:
         return ""  # another one may be as slow
-    severity = severity_of(search, worst, log_seconds, limits)
-    return rests_on_one(severity, _cost(search, log_seconds), worst.etime / SECOND, limits)
+    return rests_on_one(severity, cost, worst.etime / SECOND, limits)
 
 
 def _cost(search: SearchGroup, log_seconds: float) -> Cost:
@@ -229,7 +227,7 @@ def _finding(
     place = search.place
     where = f"several bases ({search.scope})" if search.bases > 1 else place
     severity = severity_of(search, worst, traffic.seconds, limits)
-    alone = filter(None, [_alone(search, worst, traffic.seconds, limits)])
+    alone = filter(None, [_alone(severity, search, worst, _cost(search, traffic.seconds), limits)])
     whose = f"the events 1644 of {server.name}" if _only_expensive(traffic) else server.name
     return Finding(
         subject=f"{search.shape} below {where} at {server.name}",

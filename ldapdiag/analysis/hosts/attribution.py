@@ -408,8 +408,10 @@ def at_every_server(placed: Iterable[Any], replicated: Collection[str]) -> Itera
         if isinstance(fact, AccessLog) and traits_of(fact.family).replicates_indexes
     })  # fmt: skip
     for fact in placed:
-        own = fact.origin.path not in replicated or fact.origin.host in logged
-        for host in (fact.origin.host,) if own else logged:
+        if fact.origin.path not in replicated or fact.origin.host in logged:
+            yield fact
+            continue
+        for host in logged:
             yield replace(fact, origin=replace(fact.origin, host=host))
 
 
