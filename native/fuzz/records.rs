@@ -42,6 +42,10 @@ fuzz_target!(|data: &[u8]| {
     let other = scanned(dialect, &[right], ALL);
     assert_eq!(lines(&one) + lines(&other), ends as u64);
 
+    // Every fourth: four more scans would halve the number of inputs in a night.
+    if how % 4 != 0 {
+        return;
+    }
     let Some(first) = whole.last().map(|(_, segment)| segment.first_time) else { return };
     let border = Some(first.saturating_add(i64::from(*how) * 10_000_000));
     for (since, until) in [(border, None), (None, border), (border, border)] {

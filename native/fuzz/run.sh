@@ -1,13 +1,13 @@
 #!/bin/sh
 # Fuzz the native scanner for a minute, or with another limit of libFuzzer, with the vectors as seeds:
 #
-#   sh native/fuzz/run.sh [-max_total_time=SECONDS | -runs=NUMBER]
+#   sh native/fuzz/run.sh [-max_total_time=SECONDS | -runs=NUMBER] [-max_len=BYTES]
 #
 # It needs cargo and a C++ compiler (libFuzzer is C++), no nightly and no cargo-fuzz; `cargo fuzz run records` works too.
 # Failing inputs are in target/found; `target/*/release/records FILE` reads one of them again.
 set -eu
 cd "$(dirname "$0")"
-limit=${1:--max_total_time=60}
+[ $# -gt 0 ] || set -- -max_total_time=60
 host=$(rustc -vV | sed -n 's/^host: //p')
 found=${CARGO_TARGET_DIR:-target}/found
 seeds=${CARGO_TARGET_DIR:-target}/seeds
@@ -28,7 +28,7 @@ for name in $(grep -o 'name: "[^"]*"' ../src/dialects.rs | cut -d'"' -f2); do # 
 done
 
 log=$found/log
-if ! "${CARGO_TARGET_DIR:-target}/$host/release/records" "$limit" -max_len=8192 -timeout=60 -rss_limit_mb=1024 \
+if ! "${CARGO_TARGET_DIR:-target}/$host/release/records" -max_len=8192 "$@" -timeout=60 -rss_limit_mb=1024 \
   -print_final_stats=1 -dict=words.dict -artifact_prefix="$found/" "$seeds" > "$log" 2>&1; then
   tail -n 60 "$log" >&2
   exit 1
