@@ -20,7 +20,7 @@ from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.compressed import compression_of, name_within
 from ldapdiag.sources.files.input import HEAD_BYTES, Carrier, Input, in_file, moment_of
-from ldapdiag.sources.files.layers import READ, Breakable, Buffered, Lost, Rejoined, decompressing, in_utf8
+from ldapdiag.sources.files.layers import READ, Buffered, Lost, Rejoined, decompressing, in_utf8, trouble_of
 from ldapdiag.sources.files.tar import DamagedError, is_tar, members
 
 if TYPE_CHECKING:
@@ -210,4 +210,4 @@ class Decoded:
 
     def trouble(self) -> str:
         """Return why the stream below ended early; empty if it did not."""
-        return self._stream.trouble() if isinstance(self._stream, Breakable) else ""
+        return trouble_of(self._stream)

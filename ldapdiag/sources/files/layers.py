@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Self
 
 from ldapdiag.sources.files.compressed import Decompressed
 
@@ -22,12 +22,10 @@ READ = 1 << 20
 """Bytes requested at once: a decompressor returns the output of 64 KiB of its input, which is rarely more."""
 
 
-@runtime_checkable
-class Breakable(Protocol):
-    """A stream that may end early."""
-
-    def trouble(self) -> str:
-        """Return why it ended early, as the end of a sentence; empty if it did not."""
+def trouble_of(stream: Readable) -> str:
+    """Return why a stream ended early, as the end of a sentence; empty if it did not, or is none that may."""
+    told: Callable[[], str] | None = getattr(stream, "trouble", None)
+    return told() if told else ""
 
 
 class Opened:
@@ -69,10 +67,7 @@ class Opened:
 
     def trouble(self) -> str:
         """Return why it ended early, as the end of a sentence ('is truncated'); empty if it did not."""
-        for stream in self._streams:
-            if isinstance(stream, Breakable) and (trouble := stream.trouble()):
-                return trouble
-        return ""
+        return next(filter(None, map(trouble_of, self._streams)), "")
 
 
 class Counter:
@@ -131,7 +126,7 @@ class Rejoined:
 
     def trouble(self) -> str:
         """Return why the remaining stream ended early; empty if it did not."""
-        return self._rest.trouble() if isinstance(self._rest, Breakable) else ""
+        return trouble_of(self._rest)
 
 
 class Buffered:
