@@ -108,7 +108,7 @@ class PowershellSnapshot:
     def __init__(self, delimiter: str, columns: dict[str, int], addresses: Addresses, ports: Ports) -> None:
         self.rows = Rows()
         self.delimiter = delimiter
-        self.width = len(columns)
+        self.width = max(columns.values()) + 1
         self.missing = [name for name in NEEDED if name not in columns]
         self.places = tuple(columns.get(name, -1) for name in NEEDED)
         self.process = columns.get(PROCESS, -1)

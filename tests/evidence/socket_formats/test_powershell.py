@@ -105,6 +105,11 @@ def test_a_line_that_is_no_row_is_counted(line):
     assert (len(table), table.origin.not_understood) == (1, 1)
 
 
+def test_a_row_with_a_value_for_each_name_but_not_each_column_is_counted():
+    table = read(HEADER.replace('"Local', '"RemoteAddress","Local', 1) + '"10.77.2.2",' + ROW + ROW)
+    assert (len(table), table.origin.not_understood) == (1, 1)
+
+
 def test_a_header_again_is_another_look():
     first, second = facts_of((f"#TYPE X\n{HEADER}{ROW}") * 2)
     assert list(first.keys()) == list(second.keys())
