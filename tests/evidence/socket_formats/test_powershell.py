@@ -106,7 +106,8 @@ def test_a_line_that_is_no_row_is_counted(line):
 
 
 def test_a_row_with_a_value_for_each_name_but_not_each_column_is_counted():
-    table = read(HEADER.replace('"Local', '"RemoteAddress","Local', 1) + '"10.77.2.2",' + ROW + ROW)
+    header, row = HEADER.replace('"Local', '"RemoteAddress","Local', 1), '"10.77.2.2",' + ROW
+    table = read(header + row + row.replace(',"688"', ""))
     assert (len(table), table.origin.not_understood) == (1, 1)
 
 
