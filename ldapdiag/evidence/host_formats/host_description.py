@@ -13,7 +13,7 @@
     address: 10.77.2.2
     route: default via 10.77.2.1 dev eth0                              (a line of ip -o route)
 
-There is one line for each address and each route; unknown keys are ignored.
+There is one line for each address and each route; unknown keys are ignored. `system` of Windows is its edition.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ BOOTED = pattern(r"(?:\{ sec = )?(\d{1,11})(?:,.*)?", re.ASCII)
 CLOCK = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,6})?\d*Z", re.ASCII)
 ADDRESS = pattern(r"[0-9A-Fa-f:.]{2,45}", re.ASCII)
 MOST_ADDRESSES = 10_000
+WINDOWS = "Microsoft Windows"
+NOT_RUN = "{} is of Windows, where the script that wrote it was never run: it follows Microsoft's documentation."
 
 
 def recognises(head: Head) -> bool:
@@ -63,6 +65,8 @@ def read(document: Document) -> Iterator[HostDescription | RouteTable]:
                 document.misread(line)
         else:
             values.setdefault(key, value.strip())
+    if values.get("system", "").startswith(WINDOWS):
+        document.note(NOT_RUN.format(document.path))
     if values or addresses:
         yield HostDescription(
             origin=document.origin(),
