@@ -40,8 +40,6 @@ BOOTED = pattern(r"(?:\{ sec = )?(\d{1,11})(?:,.*)?", re.ASCII)
 CLOCK = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,6})?\d*Z", re.ASCII)
 ADDRESS = pattern(r"[0-9A-Fa-f:.]{2,45}", re.ASCII)
 MOST_ADDRESSES = 10_000
-WINDOWS = "Microsoft Windows"
-NOT_RUN = "{} is of Windows, where the script that wrote it was never run: it follows Microsoft's documentation."
 
 
 def recognises(head: Head) -> bool:
@@ -65,8 +63,6 @@ def read(document: Document) -> Iterator[HostDescription | RouteTable]:
                 document.misread(line)
         else:
             values.setdefault(key, value.strip())
-    if values.get("system", "").startswith(WINDOWS):
-        document.note(NOT_RUN.format(document.path))
     if values or addresses:
         yield HostDescription(
             origin=document.origin(),

@@ -42,6 +42,7 @@ from ldapdiag.sources.live.ssh.child import ChildProcess, refusal
 from ldapdiag.sources.live.ssh.windows import (
     FIRST_LOOK,
     NOT_FOR_LACK_OF_SH,
+    NOT_RUN,
     powershell_command,
     powershell_script,
 )
@@ -194,6 +195,8 @@ class ScriptSession:
         yield from self._connect(self.argv, self._script_of_sh(), deadline)
         if self._powershell:
             yield from self._by_powershell(deadline, *FIRST_LOOK)
+            if self._script is not None:
+                yield Gap(target=self.target, reason=NOT_RUN, how="compare its connections with netstat -ano there")
             return
         for order in (SNAPSHOT, CONFIGURATION):
             if not self._orders:

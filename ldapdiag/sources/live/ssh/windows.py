@@ -20,6 +20,7 @@ NOT_FOUND_BY_POWERSHELL = (b"CommandNotFoundException", b"name of a cmdlet")
 """What PowerShell, 5.1 and 7, says of a missing sh, in whatever language; cmd.exe says neither."""
 NOT_FOR_LACK_OF_SH = frozenset({None, 0, 127, 255})
 """It runs, ended well, is missing for a shell of Unix, or ssh itself failed; cmd.exe and PowerShell end with 1."""
+NOT_RUN = "it was read by a script that was never run on Windows, but follows Microsoft's documentation"
 FIRST_LOOK = ("Show-Host", "Show-Socket 1", "Show-Directory")
 
 
