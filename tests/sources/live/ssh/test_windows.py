@@ -14,6 +14,7 @@ from command import LOGIN, ldapdiag
 from incidents import GHOSTS, INCIDENTS, ghost_ports
 from ldapdiag.sources.gathering import gather
 from ldapdiag.sources.live.ssh.remote import ScriptSession
+from ldapdiag.sources.live.ssh.windows import POWERSHELL, WITHIN_POWERSHELL, powershell_command
 from log.windows_events import Event, as_xml, event
 
 CMD = "'sh' is not recognized as an internal or external command,\r\noperable program or batch file."
@@ -55,7 +56,12 @@ def prepare(folder: Path) -> list[int]:
     return ghost_ports(GHOSTS)[:2]
 
 
-@pytest.mark.parametrize("shell", [CMD, GERMAN, POWERSHELL_5, POWERSHELL_7])
+def test_powershell_is_told_from_cmd_in_any_language() -> None:
+    assert powershell_command(CMD.encode()) == powershell_command(GERMAN.encode()) == POWERSHELL
+    assert {powershell_command(said.encode()) for said in (POWERSHELL_5, POWERSHELL_7)} == {WITHIN_POWERSHELL}
+
+
+@pytest.mark.parametrize("shell", [CMD, POWERSHELL_5])
 def test_the_script_of_each_shell_goes_to_that_shell_alone(asked, tmp_path, shell) -> None:
     """The one for sh, by sh's name, and it is not started; PowerShell as sshd's shell hands on what it reads itself."""
     prepare(tmp_path)
@@ -67,8 +73,7 @@ def test_the_script_of_each_shell_goes_to_that_shell_alone(asked, tmp_path, shel
     assert not (tmp_path / "dc1" / "heard-sh").exists()
     assert heard.count("Show-Socket 1\n") == heard.count("Show-Socket 2\n") == 1
     assert "printf" not in heard
-    command = "powershell -NoProfile -NonInteractive -Command -"
-    expected = f"$input | {command}" if shell in {POWERSHELL_5, POWERSHELL_7} else command
+    expected = WITHIN_POWERSHELL if shell == POWERSHELL_5 else POWERSHELL
     assert set((tmp_path / "dc1" / "heard-commands").read_text().splitlines()) == {expected}
 
 

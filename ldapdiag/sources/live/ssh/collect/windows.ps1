@@ -3,7 +3,8 @@
 # fails. Of the registry only the values listed here are printed. By Microsoft's documentation; not run on Windows.
 #
 # `powershell -Command -` reads it from its input, a statement at a time: one that its first line does not complete ends
-# with the next empty line. So a function has an empty line after it, and none within; all else is in single lines.
+# with the next empty line. So a function has its brace in its first line, and an empty line after it, but none within;
+# all else is in single lines. Source: issues 2068 and 3223 of PowerShell.
 # Only ASCII is printed: the code page differs from host to host.
 # Settings, as assignments before the script: $nonce, a word that no output contains by chance; $limit, seconds for the
 # events. After the script follows what is to be shown, a function in a line.
@@ -62,8 +63,8 @@ function Show-Socket($number) {
     try {
         $programs = Get-Process | Where-Object { $_.Id -gt 4 } | Group-Object -Property 'Id' -AsHashTable -AsString
         $program = {
-            $number = "$($_.OwningProcess)"
-            if ($programs.ContainsKey($number)) { "$($programs[$number].ProcessName).exe" }
+            $owner = "$($_.OwningProcess)"
+            if ($programs.ContainsKey($owner)) { "$($programs[$owner].ProcessName).exe" }
         }
         $ends = 'LocalAddress', 'LocalPort', 'RemoteAddress', 'RemotePort'
         $columns = $ends + 'State' + 'OwningProcess' + @{ Name = 'ProcessName'; Expression = $program }
