@@ -43,7 +43,8 @@ TESTED = {
         servers="Samba 4.17.12 as domain controller, never Windows: LDAP queries, the policy that applies, Kerberos, "
         "connections at both ends, the LDIF that adds an index",
         captures="published events 1644, `netstat` and `ntdsutil` output",
-        documents="on Windows all; its events, index selection, ceilings of limits, lines of PowerShell and `ntdsutil`",
+        documents="on Windows all, `ssh://` to it included (its script was not run); its events, index selection, "
+        "ceilings of limits, lines of PowerShell and `ntdsutil`",
     ),
     Family.IBM: Tested(documents="`cn=monitor`, all that is read of it"),
 }

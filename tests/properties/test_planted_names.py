@@ -71,6 +71,8 @@ monitorConnectionAuthzDN: cn=N N,o=N
 monitorConnectionPeerAddress: IP=A:40000
 """
 FILES = {
+    "connections.csv": '"LocalAddress","LocalPort","RemoteAddress","RemotePort","State","OwningProcess","ProcessName"\n'
+    '"A","389","A","50000","Established","688","N.exe"\n',
     "cn-config.ldif": LDIF,
     "slapd.conf": 'suffix "o=N"\nrootdn "cn=N N,o=N"\ndatabase mdb\ndirectory /N/N\nrootpw N\n'
     'access to dn.subtree="o=N" by dn.exact="cn=N N" write\n',

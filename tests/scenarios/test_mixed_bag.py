@@ -116,6 +116,7 @@ class TestSolarisWindowsAndLinux:
         found = finding(judge(tmp_path), "ghost-connections")
         assert (found.observed["ghosts"], found.confidence) == (268, Confidence.LIKELY)
         assert "The flow table of the middlebox between them would settle it." in found.detail
+        assert "A Windows container" in found.remedies[0].text, "what is to be run there is no collect as root"
 
     def test_without_the_f5_that_translates_nothing_is_claimed(self, tmp_path, encoding) -> None:
         ends(tmp_path, SNAT, encoding)

@@ -34,7 +34,13 @@ from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Remedy, Where, alternative
 from ldapdiag.servers.client_settings.choosing import client_settings, software_of
-from ldapdiag.servers.hosts.closing_remedies import close_ghosts, prove_dead, restart_server, wait_for_close
+from ldapdiag.servers.hosts.closing_remedies import (
+    close_ghosts,
+    prove_dead,
+    prove_dead_on_windows,
+    restart_server,
+    wait_for_close,
+)
 from ldapdiag.servers.hosts.haproxy import limit_idle_time, probe_clients
 from ldapdiag.servers.hosts.host_remedies import (
     advise_idle_timeout,
@@ -158,6 +164,8 @@ def proof_to_collect(direction: Direction) -> Remedy:
     """Return what proves absent connections of a direction live or dead."""
     client = next(iter(direction.client_hosts), direction.path.translated_by or direction.client)
     count = direction.ghosts.count or len(direction.ghosts.possible_ports)
+    if direction.tables.of_windows:
+        return prove_dead_on_windows(client, count)
     return prove_dead(client, count, is_read=bool(direction.client_hosts))
 
 

@@ -174,6 +174,8 @@ class TableQuality:
     """The client's table shows the sockets of some programs only."""
     unreadable: int = 0
     """Lines of the client's table that were not understood."""
+    of_windows: bool = False
+    """The client's table is one that only Windows prints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.analysis.pairing.without_entry import MatchedEnds, Pair
 from ldapdiag.evidence.flows import Relay
-from ldapdiag.evidence.sockets import TcpState, Timer
+from ldapdiag.evidence.sockets import OF_WINDOWS, TcpState, Timer
 from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.wording import counted
 
@@ -167,6 +167,7 @@ def _quality(unjoined: UnjoinedDirection, near: ClientIndex) -> TableQuality:
         headerless=unjoined.snapshot.headerless or near.snapshot.headerless,
         partial=not near.table.shows_all_programs,
         unreadable=near.snapshot.unreadable,
+        of_windows=not OF_WINDOWS.isdisjoint(near.snapshot.tools),
     )
 
 

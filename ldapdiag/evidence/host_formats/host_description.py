@@ -13,7 +13,7 @@
     address: 10.77.2.2
     route: default via 10.77.2.1 dev eth0                              (a line of ip -o route)
 
-There is one line for each address and each route; unknown keys are ignored.
+There is one line for each address and each route; unknown keys are ignored. `system` of Windows is its edition.
 """
 
 from __future__ import annotations

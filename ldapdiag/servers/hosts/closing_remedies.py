@@ -183,3 +183,21 @@ def prove_dead(client: str, count: int, *, is_read: bool) -> Remedy:
         undo="rm client.tar.gz",
         verify="ldapdiag diagnose client.tar.gz",
     )
+
+
+def prove_dead_on_windows(client: str, count: int) -> Remedy:
+    """Look for what else may have connections from the address of a client that runs Windows."""
+    return Remedy(
+        title=f"Collect the sockets of what runs within it, which proves {counted(count, 'connection')} live or dead",
+        target=client,
+        where=Where.CLIENT,
+        kind=RemedyKind.ADVICE,
+        text=(
+            "A Windows container, WSL 2 and a virtual machine behind its NAT have sockets that its own table lacks: "
+            "netstat -ano, or ss -tan, within each. Where none runs, none of the connections is alive."
+        ),
+        changes="Then run ldapdiag diagnose again with these tables beside the other evidence.",
+        risk="None: it only reads.",
+        undo="None needed.",
+        verify="ldapdiag diagnose    # with these tables",
+    )

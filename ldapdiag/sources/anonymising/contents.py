@@ -19,6 +19,7 @@ from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.anonymising import fields, packet_filters, storage
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART, WHOLE_DN
+from ldapdiag.sources.anonymising.windows_events import anonymised_events, has_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -114,6 +115,8 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
     text = content.decode(encoding, errors)
     if kind in BY_FORMAT:
         new = BY_FORMAT[kind](text, anonymiser)
+    elif not form and has_events(text):
+        new = anonymised_events(text, anonymiser)
     elif form and kind in storage.FORMATS:
         new = storage.anonymised_storage(text, form, anonymiser)
     else:

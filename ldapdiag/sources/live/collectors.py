@@ -143,6 +143,7 @@ class SshCollector:
             stop=stop,
             budget=budget,
             test_command=_test_command(target),
+            may_be_windows=True,
         )
 
     @property

@@ -40,6 +40,8 @@ class ChildProcess:
     ended: bool = False
     """It has closed its standard output."""
     _process: subprocess.Popen[bytes] = field(init=False)
+    _pipes: tuple[int, int, int] = field(init=False)
+    """Descriptors of its standard input, output and error."""
     _unsent: bytes = b""
 
     def __post_init__(self) -> None:
@@ -51,13 +53,18 @@ class ChildProcess:
             bufsize=0,
             start_new_session=True,
         )
-        for pipe in self._pipes():
+        stdin, stdout, stderr = (pipe.fileno() for pipe in self._files())
+        self._pipes = stdin, stdout, stderr
+        for pipe in self._pipes:
             os.set_blocking(pipe, False)
 
-    def exchange(self, order: bytes, until: Callable[[], bool]) -> Iterator[bytes]:
-        """Write an order and yield the output in chunks, until it ends or `until()` is true."""
+    def exchange(self, order: bytes, until: Callable[[], bool], *, is_last: bool = False) -> Iterator[bytes]:
+        """Write an order and yield the output in chunks, until it ends or `until()` is true.
+
+        After the last order its input ends, and no other may be written.
+        """
         self._unsent = order
-        stdin, stdout, stderr = self._pipes()
+        stdin, stdout, stderr = self._pipes
         with selectors.DefaultSelector() as selector:
             selector.register(stdin, selectors.EVENT_WRITE)
             selector.register(stdout, selectors.EVENT_READ)
@@ -71,6 +78,8 @@ class ChildProcess:
                     if not more:
                         selector.unregister(key.fd)
                         self.ended = self.ended or key.fd == stdout
+                    if is_last and not more and key.fd == stdin and self._process.stdin:
+                        self._process.stdin.close()
                     if key.fd == stdout and printed:
                         yield printed
 
@@ -94,10 +103,6 @@ class ChildProcess:
         self._signal(signal.SIGKILL)
         self._process.wait()
 
-    def _pipes(self) -> tuple[int, int, int]:
-        stdin, stdout, stderr = (pipe.fileno() for pipe in self._files())
-        return stdin, stdout, stderr
-
     def _files(self) -> list[IO[bytes]]:
         process = self._process
         return [pipe for pipe in (process.stdin, process.stdout, process.stderr) if pipe is not None]
@@ -120,7 +125,7 @@ class ChildProcess:
             return True, b""
         except OSError:
             return False, b""
-        if descriptor == self._pipes()[2]:
+        if descriptor == self._pipes[2]:
             self.errors = (self.errors + chunk)[-ERROR_BYTES:]
         return bool(chunk), chunk
 
@@ -140,6 +145,7 @@ class ChildProcess:
 
 CHECK_ADDRESS = "check the address and the network"
 CHECK_PATH = "check the address and the firewalls to it"
+BY_HAND = "bring its netstat -ano, and its events (docs/capture-by-hand.md)"
 CHECK_LOG = "check sshd's log there"
 NAMESPACE = "cannot enter the network namespace"
 NAMESPACE_ADVICE = "check its name (ip netns), and run as root"
@@ -157,6 +163,7 @@ REFUSALS: tuple[tuple[str, str, str], ...] = (
     ("kex_exchange_identification", "it closed the connection at once", f"{CHECK_LOG} (MaxStartups)"),
     ("connection closed by", "it closed the connection", CHECK_LOG),
     ("connection reset", "it reset the connection", CHECK_LOG),
+    ("restricted language mode", "PowerShell may only run what a policy allows there", BY_HAND),
     ("account is not available", "this user may not run commands there", "name another user: ssh://user@host"),
     ("not found", "no sh for this user", "name a user with a shell: ssh://user@host"),
     ("cannot open /", NAMESPACE, NAMESPACE_ADVICE),
@@ -165,7 +172,7 @@ REFUSALS: tuple[tuple[str, str, str], ...] = (
 )
 """Text in the error output (lower case), reason, advice."""
 
-OTHERWISE = "check that the host is reachable, and that this user has a shell there"
+OTHERWISE = "check that the host is reachable, and that this user may start sh there, or on Windows powershell"
 MAX_SHOWN = 200
 """Characters of the error output to repeat."""
 

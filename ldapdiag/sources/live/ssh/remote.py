@@ -39,6 +39,13 @@ from ldapdiag.sources.captures.script_output import (
 )
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.child import ChildProcess, refusal
+from ldapdiag.sources.live.ssh.windows import (
+    FIRST_LOOK,
+    NOT_FOR_LACK_OF_SH,
+    NOT_RUN,
+    powershell_command,
+    powershell_script,
+)
 from ldapdiag.wording import bound
 
 if TYPE_CHECKING:
@@ -143,7 +150,13 @@ class ScriptSession:
     """Limit on the output of all hosts of the run together."""
     test_command: str = ""
     """A command for the operator to test the connection with."""
+    may_be_windows: bool = False
+    """Where sh cannot be started, try PowerShell; `argv` ends with the command for the host's shell."""
 
+    _powershell: Sequence[str] = ()
+    """The command that starts PowerShell there; empty: the host has sh, or it is not known yet."""
+    _looks: int = 1
+    """Snapshots by PowerShell, which numbers them by its orders."""
     _child: ChildProcess | None = None
     _script: Script | None = None
     _nonce: str = field(default_factory=partial(secrets.token_hex, 16))
@@ -179,14 +192,24 @@ class ScriptSession:
     def collect(self) -> Iterator[Input | Gap]:
         """Connect, take a snapshot, and collect settings and server configurations. To be called once."""
         deadline = monotonic() + self.timeout_seconds
-        yield from self._connect(deadline)
+        yield from self._connect(self.argv, self._script_of_sh(), deadline)
+        if self._powershell:
+            yield from self._by_powershell(deadline, *FIRST_LOOK)
+            if self._script is not None:
+                yield Gap(target=self.target, reason=NOT_RUN, how="compare its connections with netstat -ano there")
+            return
         for order in (SNAPSHOT, CONFIGURATION):
             if not self._orders:
                 yield from self._order(order, deadline)
 
     def snapshot(self) -> Iterator[Input | Gap]:
         """Take another snapshot of the host and its namespaces: sockets, counters, conntrack and proxy sessions."""
-        yield from self._order(SNAPSHOT, monotonic() + self.timeout_seconds)
+        deadline = monotonic() + self.timeout_seconds
+        if self._powershell:
+            self._looks += 1
+            yield from self._by_powershell(deadline, f"Show-Socket {self._looks}")
+        else:
+            yield from self._order(SNAPSHOT, deadline)
 
     def sections(self, order: bytes, deadline: float) -> Iterator[tuple[ScriptSection, Span] | Gap]:
         """Send an order, and yield the sections of its output, until the script waits for the next order.
@@ -197,7 +220,8 @@ class ScriptSession:
         if child is None:
             return
         self._orders.append(datetime.now(UTC))
-        for printed in child.exchange(order, lambda: self.stop.is_set() or monotonic() > deadline):
+        must_end = partial(self._must_end, deadline)
+        for printed in child.exchange(order, must_end, is_last=bool(self._powershell)):
             received, self._heard = datetime.now(UTC), monotonic()
             for line in self._lines(printed):
                 event = self._event(line)
@@ -209,6 +233,10 @@ class ScriptSession:
                     yield event, Span(start=self._orders[0], end=received)
                 elif isinstance(event, MissingItem) and self._has_room():
                     yield Gap(target=self.label_of(event.folder), reason=event.reason, how=event.how)
+        if self._lacks_sh(child):
+            self._powershell = (*self.argv[:-1], powershell_command(child.errors))
+            self.close()
+            return
         yield self._ending(child)
         if child.ended or self.stop.is_set() or self._script is None:
             self.close()
@@ -232,8 +260,8 @@ class ScriptSession:
         if child is not None:
             child.close()
 
-    def _connect(self, deadline: float) -> Iterator[Input | Gap]:
-        text = script(
+    def _script_of_sh(self) -> str:
+        return script(
             NONCE=self._nonce,
             INTERACTIVE=1,
             SUDO="sudo -n" if self.sudo else "",
@@ -243,10 +271,21 @@ class ScriptSession:
             EXTENTS=int(self.extents),
             LIMIT=max(1, min(MAX_COMMAND_SECONDS, int(self.timeout_seconds * 0.7))),
         )
+
+    def _by_powershell(self, deadline: float, *steps: str) -> Iterator[Input | Gap]:
+        """Connect anew for some steps of the script of Windows, and yield their results."""
+        self._script, self._line, self._banner = None, b"", b""
+        self._orders.clear()
+        text = powershell_script(self._nonce, max(1, int(self.timeout_seconds / 3)), *steps)
+        yield from self._connect(self._powershell, text, deadline)
+        self.close()
+
+    def _connect(self, argv: Sequence[str], text: str, deadline: float) -> Iterator[Input | Gap]:
+        """Start a shell, and yield the results of a script up to its first request for an order."""
         try:
-            self._child = ChildProcess(self.argv)
+            self._child = ChildProcess(argv)
         except OSError as error:
-            reason = f"cannot run {self.argv[0]}: {(error.strerror or str(error)).lower()}"
+            reason = f"cannot run {argv[0]}: {(error.strerror or str(error)).lower()}"
             yield Gap(target=self.target, reason=reason, how="install it, or add its folder to PATH")
             return
         yield from self._order(text.encode(), deadline)
@@ -312,6 +351,14 @@ class ScriptSession:
             self._reported = True
             reason = f"the host sent more than {MAX_ITEMS:,} files and remarks; the others are not used"
             yield Gap(target=self.target, reason=reason, how="check what runs as sh there")
+
+    def _must_end(self, deadline: float) -> bool:
+        return self.stop.is_set() or monotonic() > deadline
+
+    def _lacks_sh(self, child: ChildProcess) -> bool:
+        """Return whether the host's shell found no sh, as on Windows."""
+        is_first = self.may_be_windows and self._script is None and not self._powershell
+        return is_first and child.ended and child.status() not in NOT_FOR_LACK_OF_SH
 
     def _ending(self, child: ChildProcess) -> Gap:
         """Return why the session ended early."""

@@ -31,9 +31,11 @@ end_with_session() {
 }
 
 main() {
-    printf '%s\n' "ldapdiag-collection 1 $NONCE"
     SYSTEM=`uname -s 2>/dev/null`
     test -n "$SYSTEM" || SYSTEM=unknown
+    # A sh on Windows (Git's, Cygwin's) does not see what PowerShell does, which is asked next.
+    case $INTERACTIVE$SYSTEM in 1MINGW* | 1MSYS* | 1CYGWIN*) exit 1 ;; esac
+    printf '%s\n' "ldapdiag-collection 1 $NONCE"
     choose_timeout
     choose_rights
     find_namespaces

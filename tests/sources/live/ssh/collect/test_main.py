@@ -279,3 +279,15 @@ def test_it_does_as_well_where_nothing_can_be_written() -> None:
     told = [one for one in events(shown.stdout.splitlines(keepends=True)) if isinstance(one, ScriptSection)]
     assert Counter(one.file for one in told) == Counter(one.file for one in run()[0])
     assert shown.stderr == b""
+
+
+def test_a_sh_on_windows_leaves_the_host_to_powershell(tmp_path) -> None:
+    path = installed(tmp_path / "tools", "uname", uname="echo MINGW64_NT-10.0-20348")
+    shown = subprocess.run(
+        [shutil.which("sh")],
+        input=script(INTERACTIVE=1).encode(),
+        env={"PATH": str(path)},
+        capture_output=True,
+        check=False,
+    )
+    assert (shown.returncode, shown.stdout, shown.stderr) == (1, b"", b"")
