@@ -404,6 +404,16 @@ def test_pages_of_slapd_are_not_taken_for_results(tmp_path) -> None:
     assert "they may be pages of a larger result" in verdict.reason
 
 
+@pytest.mark.parametrize("sizes", [(500, 20), (1024, 1024, 158), (10_000, 10_000, 1_158), (64,)])
+def test_the_last_of_a_few_pages_is_smaller(tmp_path, sizes) -> None:
+    pages = [("(mail=*)", 0.02, size) for size in sizes * 4]
+    (tmp_path / "slapd.log").write_text(slapd_log(*[("(title=x)", 0.1, 1)] * 20, *pages))
+    (tmp_path / "slapd.conf").write_text(SLAPD)
+    (plan,) = diagnosed(tmp_path).facts.every(IndexPlan)
+    assert [row.attribute for row in plan.indexes] == ["title"]
+    assert [one.group.shape for one in plan.perhaps_pages] == ["(mail=*)"]
+
+
 @pytest.mark.parametrize(("seconds", "planned"), [(0.1, {"l", "title"}), (0.02, {"title"})])
 def test_a_search_that_is_much_quicker_than_a_scan_ended_early(tmp_path, seconds, planned) -> None:
     plan = slapd_plan(tmp_path, ("(l=x)", seconds, 250), ("(title=x)", 0.1, 1))
