@@ -200,8 +200,8 @@ def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
     samples = [search for search in searches if _is_plain(search.search)]
     indexed = [sample.search for sample in samples if sample.search.index_use is IndexUse.INDEXED]
     # A log with reports may have expensive searches alone: the quickest of these shows no fixed cost.
-    quick = [one.usual_time for one in indexed if one.returned <= FEW and not one.group.reported]
-    fixed = float(min(quick, default=0))
+    quick = [float(one.usual_time) for one in indexed if one.returned <= FEW and not one.group.reported]
+    fixed = min(quick, default=0.0)
     scans = [sample for sample in samples if sample.search.is_scan and sample.total]
     examined = _median(
         [

@@ -363,18 +363,11 @@ def test_an_approximate_match_of_slapd_takes_three_times_as_long_to_test_at_most
 def test_entries_cost_what_those_of_a_result_of_similar_size_do(audit, returned, each) -> None:
     """Measured on 389-ds: each of 2,600 entries 3 to 7 microseconds, each of 130 of as many 18."""
     audit.has("givenName", "eq")
+    audit.asks("(&(uid=joe)(sn=x))", took=0.0008)  # the usual fixed cost is between this one and the quickest
     audit.asks("(givenName=x)", took=40 * 60e-6, entries=40)
     audit.asks("(objectClass=person)", took=6000 * 5e-6, entries=6000)
     audit.asks("(title=x)", UNINDEXED, took=scan(returned), entries=returned)
-    assert seconds_after(audit, "(title=?)")[1] == pytest.approx(0.0002 + returned * each, rel=0.2)
-
-
-def test_what_every_search_costs_is_at_least_that_of_the_quickest_and_probably_that_of_most(audit) -> None:
-    for slower in ("(&(uid=joe)(sn=x))", "(&(sn=x)(uid=joe))"):
-        audit.asks(slower, took=0.0005)
-    audit.asks("(title=x)", UNINDEXED, took=scan(1))
-    least, expected, _ = seconds_after(audit, "(title=?)")
-    assert least < 0.0002 + 2 * RETURNED < expected
+    assert seconds_after(audit, "(title=?)")[1] == pytest.approx(0.0005 + returned * each, rel=0.2)
 
 
 def test_a_substring_has_more_candidates_than_matches(audit) -> None:
@@ -424,12 +417,8 @@ def test_pages_of_slapd_are_not_taken_for_results(tmp_path) -> None:
 
 @pytest.mark.parametrize("sizes", [(500, 20), (1024, 1024, 158), (10_000, 10_000, 1_158), (64,)])
 def test_the_last_of_a_few_pages_is_smaller(tmp_path, sizes) -> None:
-    pages = [("(mail=*)", 0.02, size) for size in sizes * 4]
-    (tmp_path / "slapd.log").write_text(slapd_log(*[("(title=x)", 0.1, 1)] * 20, *pages))
-    (tmp_path / "slapd.conf").write_text(SLAPD)
-    (plan,) = diagnosed(tmp_path).facts.every(IndexPlan)
+    plan = slapd_plan(tmp_path, ("(title=x)", 0.1, 1), *[("(mail=*)", 0.1, size) for size in sizes])
     assert [row.attribute for row in plan.indexes] == ["title"]
-    assert [one.group.shape for one in plan.perhaps_pages] == ["(mail=*)"]
 
 
 @pytest.mark.parametrize(("seconds", "planned"), [(0.1, {"l", "title"}), (0.02, {"title"})])
