@@ -53,9 +53,9 @@ class Cost(NamedTuple):
         """Return the cost of scans in a log of so many seconds."""
         return cls(scans.share, scans.seconds, scans.count, log_seconds, scans.refused, scans.failing)
 
-    def without(self, slowest: float) -> Cost:
-        """Return the cost without one search of so many seconds."""
-        rest = max(0.0, self.seconds - slowest)
+    def without(self, slowest: float, part: float) -> Cost:
+        """Return the cost without one search of so many seconds, of which `part` are in the cost."""
+        rest = max(0.0, self.seconds - part)
         total = self.seconds / self.share if self.share else 0.0
         share = rest / (total - slowest) if total > slowest else 0.0
         return self._replace(share=share, seconds=rest, searches=self.searches - 1)
@@ -83,9 +83,12 @@ def severity_of_cost(cost: Cost, limits: CostLimits) -> Severity:
     return Severity.MEDIUM if is_medium or cost.refused else Severity.LOW
 
 
-def rests_on_one(severity: Severity, cost: Cost, slowest: float, limits: CostLimits) -> str:
-    """Return a sentence if the severity of several is that of one search of so many seconds; else an empty one."""
-    others = severity_of_cost(cost.without(slowest), limits)
+def rests_on_one(severity: Severity, cost: Cost, slowest: float, limits: CostLimits, part: float | None = None) -> str:
+    """Return a sentence if the severity of several is that of one search of so many seconds; else an empty one.
+
+    `part`: how many of its seconds are in the cost; None: all.
+    """
+    others = severity_of_cost(cost.without(slowest, slowest if part is None else part), limits)
     if others == severity or cost.searches == 1:
         return ""
     return f"Its severity rests on one search of {duration(slowest)}: without that one it is {others}."

@@ -203,16 +203,19 @@ def test_other_thresholds_change_severities_and_nothing_else_of_a_finding() -> N
 
 
 @pytest.mark.parametrize(
-    ("cost", "slowest", "without"),
+    ("cost", "slowest", "part", "without"),
     [
-        (Cost(0.9, 100, 50, 36_000), 99.0, "low"),
-        (Cost(0.9, 100, 50, 36_000), 3.0, ""),
-        (Cost(0.5, 61, 50, 36_000), 20.0, "medium"),
-        (Cost(0.9, 100, 1, 36_000), 100.0, ""),
-        (Cost(0.0, 0.0, 10, 36_000, refused=10, failing=10), 0.0, ""),
-        (Cost(0.9, 5, 50, 36_000), 5.0, ""),
+        (Cost(0.9, 100, 50, 36_000), 99.0, None, "low"),
+        (Cost(0.9, 100, 50, 36_000), 3.0, None, ""),
+        (Cost(0.5, 61, 50, 36_000), 20.0, None, "medium"),
+        (Cost(0.5, 61, 50, 36_000), 20.0, 0.5, ""),  # an index saves half a second of its 20
+        (Cost(0.9, 100, 1, 36_000), 100.0, None, ""),
+        (Cost(0.0, 0.0, 10, 36_000, refused=10, failing=10), 0.0, None, ""),
+        (Cost(0.9, 5, 50, 36_000), 5.0, None, ""),
     ],
 )
-def test_a_severity_that_rests_on_one_search_is_said_to(cost: Cost, slowest: float, without: str) -> None:
-    sentence = rests_on_one(severity_of_cost(cost, COST_LIMITS), cost, slowest, COST_LIMITS)
+def test_a_severity_that_rests_on_one_search_is_said_to(
+    cost: Cost, slowest: float, part: float | None, without: str
+) -> None:
+    sentence = rests_on_one(severity_of_cost(cost, COST_LIMITS), cost, slowest, COST_LIMITS, part)
     assert sentence.endswith(f"without that one it is {without}.") if without else not sentence

@@ -154,7 +154,8 @@ def _finding(
     seconds, after = row.saved / SECOND, row.after
     cost = _cost(row, plan, coverage)
     severity = severity_of_cost(cost, limits)
-    alone = rests_on_one(severity, cost, _slowest(row, plan), limits)
+    slowest, part = _slowest(row, plan)
+    alone = rests_on_one(severity, cost, slowest, limits, part)
     share = row.saved / coverage.etime if coverage.etime else 0.0
     what = f"{row.attribute} {','.join(row.types)}"
     saves = (
@@ -209,15 +210,21 @@ def _cost(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Cost
     return Cost(share, saved / SECOND, count, coverage.seconds, refused, failing(scans))
 
 
-def _slowest(row: PlannedIndexes, plan: IndexPlan) -> float:
-    """Return the seconds of the slowest search that the index, the first one with all others, makes quicker.
+def _slowest(row: PlannedIndexes, plan: IndexPlan) -> tuple[float, float]:
+    """Return the seconds of the search that the index, the first one with all others, makes quicker by most, and these.
 
-    Where some are refused, it may be one of these, of whose time an index saves nothing.
+    Of one that needs several attributes, an equal part. Where some are refused, the slowest may be one of these, of
+    whose time an index saves nothing.
     """
-    scans = plan.resolved if row is plan.indexes[0] else row.resolved
-    return (
-        max((scan.group.slowest.etime for scan in scans if scan.group.slowest and not scan.refused), default=0) / SECOND
-    )
+    whole = row is plan.indexes[0]
+    found = [(0, 0)]
+    for scan in plan.resolved if whole else row.resolved:
+        if scan.group.slowest is not None and not scan.refused:
+            etime = scan.group.slowest.etime
+            lines = 1 if whole else sum(any(one is scan for one in other.resolved) for other in plan.indexes)
+            found.append(((etime - scan.each_after(plan.added).expected) // lines, etime))
+    saved, etime = max(found)
+    return etime / SECOND, saved / SECOND
 
 
 def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int, family: Family | None) -> Iterator[str]:

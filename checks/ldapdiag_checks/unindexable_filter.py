@@ -31,13 +31,14 @@ def judge(
     """A filter that no index can answer.
 
     ## What it looks at
-    Searches in the access log that examine every entry below their base, with a filter that no index of any kind would
-    answer: a negation alone or beside a part that nearly every entry matches, an extensible match whose rule makes no
-    index keys (slapd: any extensible match), an approximate match for a value without letters, (objectClass=*) below a
-    large base, an attribute whose values are computed (nsRole, class of service; constructed ones of Active Directory),
-    and its bitwise and in-chain rules. Where another part of an AND could be indexed, or an index by the matching rule
-    would answer (389-ds: nsMatchingRule), missing-index reports that instead. There is one finding per attribute and
-    kind of assertion, with the filters that contain it and the sums of their searches.
+    Searches in the access log that examine every entry below their base, with a filter that no index of any kind
+    would answer: a negation alone or beside a part that nearly every entry matches, an extensible match whose rule
+    makes no index keys (slapd: any extensible match), presence with an option on slapd (cn;lang-fr=*), an
+    approximate match for a value without letters, (objectClass=*) below a large base, an attribute whose values are
+    computed (nsRole, class of service; constructed ones of Active Directory), and its bitwise and in-chain rules.
+    Where another part of an AND could be indexed, or an index by the matching rule would answer (389-ds:
+    nsMatchingRule), missing-index reports that instead. There is one finding per attribute and kind of assertion,
+    with the filters that contain it and the sums of their searches.
 
     - certain: the simulation of the server's candidate selection was compared with that server (389-ds, OpenLDAP,
       OpenDJ), and it has no index for such a filter.

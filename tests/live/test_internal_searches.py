@@ -267,6 +267,34 @@ LINKED = "".join(
         f"dn: cn=two,{SUFFIX}\nchangetype: delete\n\n",
     ]
 )
+CLASSES = "".join(
+    [
+        added(f"cn=templates,{SUFFIX}", "objectClass: nsContainer"),
+        added(
+            f"cn=sales,cn=templates,{SUFFIX}",
+            *("objectClass: extensibleObject", "objectClass: cosTemplate", "street: S"),
+        ),
+        *(
+            added(
+                f"cn={kind},{SUFFIX}",
+                *("objectClass: ldapSubEntry", "objectClass: cosSuperDefinition", f"objectClass: cos{kind}Definition"),
+                *lines,
+            )
+            for kind, *lines in (
+                (
+                    *("Classic", f"cosTemplateDn: cn=templates,{SUFFIX}", "cosSpecifier: departmentNumber"),
+                    "cosAttribute: street override",
+                ),
+                ("Indirect", "cosIndirectSpecifier: manager", "cosAttribute: l override"),
+            )
+        ),
+        added(f"cn=boss,{SUFFIX}", "objectClass: inetOrgPerson", "sn: boss", "l: L"),
+        added(
+            f"cn=joe,{SUFFIX}",
+            *("objectClass: inetOrgPerson", "sn: joe", "departmentNumber: sales", f"manager: cn=boss,{SUFFIX}"),
+        ),
+    ]
+)
 FIX_UP = added("cn=all,cn=fixup linked attributes,cn=tasks,cn=config", "objectClass: extensibleObject")
 
 
@@ -289,6 +317,22 @@ def test_links_memberships_and_managed_entries_of_389_ds_are_found_by_their_dns(
             assert attribute in known
             noted = partial(_presence, host, before, attribute)
             assert all("notes=" in result for result in wait_for(noted, attribute))
+
+
+def test_class_of_service_of_389_ds_needs_no_index_but_of_object_classes(laboratory):
+    """Definitions and templates are found by their class when one changes; what a specifier names is read by its DN."""
+    need("ns-slapd", "ldapmodify")
+    with Host("ldap") as host:
+        server = laboratory.ds389(host, settings=INTERNAL)
+        before = len(host.run(["cat", LOG_389]))
+        host.run(["ldapmodify", *manager(server)], stdin=CLASSES)
+        asked = ("-b", SUFFIX, "(sn=joe)", "street", "l")
+        computed = partial(host.run, ["ldapsearch", *manager(server), *asked])
+        wait_for(lambda: "street: S\nl: L\n" in computed(), "nothing is computed")
+        wait_for(lambda: 'SRCH base="cn=boss,' in host.run(["cat", LOG_389])[before:], "the log is not written")
+        log = host.run(["cat", LOG_389])[before:].lower()
+        filters = re.findall(rf'internal\S* op=\S+ srch base="[^"]*{SUFFIX}" scope=[12] filter="(.*?)"', log)
+        assert {name for text in filters for name in re.findall(r"\((\w+)=", text)} == {"objectclass"}
 
 
 def _presence(host, before, attribute):

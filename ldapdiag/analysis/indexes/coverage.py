@@ -410,14 +410,16 @@ def index_use_of(
     """Return how searches found their candidates: by the server's report or note, else by the simulation.
 
     A slow search that returns little has examined nearly every entry, even if an index answers a part of its filter: a
-    list of all persons is no better than a scan.
+    list of all persons is no better than a scan. So is one of entries most of which do not match.
     """
     index_use = forecast.index_use if forecast else IndexUse.DEPENDS
     if (examines := examines_many(search)) is not None:
         return IndexUse.UNINDEXED if examines else IndexUse.INDEXED
     if family is not None and notes_unindexed(family):
         index_use = _by_note(search, family, forecast, noted=noted, slow=slow)
-    return IndexUse.UNINDEXED if slow and index_use in {IndexUse.PARTIALLY, IndexUse.DEPENDS} else index_use
+    perhaps_all = forecast is not None and any(leaf.lists_others for leaf in forecast.leaves)
+    may_be_scan = perhaps_all or index_use in {IndexUse.PARTIALLY, IndexUse.DEPENDS}
+    return IndexUse.UNINDEXED if slow and may_be_scan else index_use
 
 
 def _by_note(search: SearchGroup, family: Family, forecast: Forecast | None, *, noted: int, slow: bool) -> IndexUse:

@@ -122,9 +122,10 @@ def predict(
     candidates = candidates.within(scan.returned, total)
     product = _product(databases[0])
     copying = tested * ((product.copy_over_test or product.read_over_test) if product is not None else 0.0)
+    fixed, usual = costs.fixed_of(scan), costs.fixed_of(scan, usual=True)
     times = [
-        costs.fixed_of(scan) + scan.returned * each + (listed - scan.returned) * tested + ids * copying
-        for each, listed, ids in zip(returned, candidates, copied, strict=True)
+        once + scan.returned * each + (listed - scan.returned) * tested + ids * copying
+        for once, each, listed, ids in zip((fixed, usual, usual), returned, candidates, copied, strict=True)
     ]
     if copied.expected * copying < scan.own_time:  # no server takes longer with a list than without, but for copying
         times = [min(each, scan.own_time) for each in times]

@@ -303,9 +303,9 @@ def _obstacles(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Obstac
             simulated = leaf(node)
             if simulated.cause not in PRECEDENCE:
                 return
-            reason = OVER_LIMIT if simulated.cause is Cause.LIMIT_PERHAPS else simulated.why
+            reason = OVER_LIMIT if simulated.cause is Cause.LIMIT_PERHAPS else simulated.lists_others or simulated.why
             yield Obstacle(
-                cause=simulated.cause,
+                cause=Cause.UNINDEXABLE if simulated.lists_others else simulated.cause,
                 attribute=node.name,
                 text=node.text,
                 reason=reason,

@@ -17,7 +17,8 @@ Source: ldap/servers/plugins (referint, uiduniq, memberof, dna, linkedattrs, aut
 views, acl, addn, sync, posix-winsync, dynamic_lists), ldap/servers/slapd/sasl_map.c, ldapi.c, libglobs.c (default
 values); the comments in certmap.conf; the filters in the plug-ins of 2.3.1. Measured with 2.3.1: linked attributes,
 automatic membership, managed entries and roles read by DN when entries change; only the task that
-mends links searches, by presence of both attributes. For DSEE its Reference (820-4811):
+mends links searches, by presence of both attributes; class of service finds definitions and templates by objectClass
+(cos_cache.c) and reads what a specifier names by its DN. For DSEE its Reference (820-4811):
 "Limitations on Using Roles", "DSML Identity Mapping".
 """
 

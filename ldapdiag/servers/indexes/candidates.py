@@ -84,6 +84,8 @@ class Leaf:
     """A lower-case clause for people: `shorter than 3 characters`, `a negation`."""
     unproven: bool = False
     """No index is known to answer it, but neither the server's code nor its manual excludes one."""
+    lists_others: str = ""
+    """Why its list has many entries that do not match, as a clause; empty: it has none, or few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

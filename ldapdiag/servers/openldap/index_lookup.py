@@ -215,7 +215,11 @@ def _listed(assertion: Assertion, database: Database, line: IndexDefinition) -> 
     if database.frequencies.of(listed).exceeds(LONGEST_LIST):
         why = f"more than {LONGEST_LIST:,} entries: slapd keeps only the first and the last ID and scans all between"
         return _leaf(assertion, IndexUse.UNINDEXED, Cause.LIMIT, why=why)
-    return _leaf(assertion, IndexUse.INDEXED, Cause.NONE)
+    leaf = _leaf(assertion, IndexUse.INDEXED, Cause.NONE)
+    if not listed.options and assertion.options:
+        why = f"slapd's key of presence has no options, so it tests every entry with {assertion.attribute}"
+        return replace(leaf, lists_others=why)
+    return leaf
 
 
 def _without(assertion: Assertion, database: Database, line: IndexDefinition | None, wanted: str) -> Leaf:

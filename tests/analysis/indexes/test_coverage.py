@@ -1,4 +1,4 @@
-"""How searches of glued databases are found, of a log and a configuration that are written here."""
+"""How searches of slapd are found, of a log and a configuration that are written here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from incidents import diagnosed
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.finding import Finding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,3 +64,14 @@ def test_each_database_that_is_scanned_needs_the_index(tmp_path: Path, lower, up
 def test_no_index_is_added_for_a_refused_range_that_it_would_make_slower(tmp_path: Path) -> None:
     log = written(1, "(uidNumber>=100)", FULL, 4000, 0.2) + written(2, "(uidNumber>=100)", ADMIN_LIMIT, 0, 0.001)
     assert planned(tmp_path, log, lower="index uidNumber eq", upper="") == set()
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.05, 1), (0.0005, 0)])
+def test_presence_with_an_option_reads_every_entry_with_the_attribute_on_slapd(tmp_path, seconds, said) -> None:
+    """Measured with 2.5.13: 403 candidates for the 8 entries with cn;lang-fr."""
+    log = written(1, "(uid=joe)", FULL, 1, 0.0002) + written(2, "(cn;lang-fr=*)", FULL, 8, seconds)
+    assert planned(tmp_path, log, lower="index uid eq\nindex cn pres", upper="index uid eq\nindex cn pres") == set()
+    found = [one.verdict for one in diagnosed(tmp_path).judged if one.check == "unindexable-filter"]
+    titles = [one.title for one in found if isinstance(one, Finding)]
+    assert len(titles) == said
+    assert all("no options, so it tests every entry with cn" in one for one in titles)
