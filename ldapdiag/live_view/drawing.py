@@ -135,7 +135,10 @@ def _work(server: ServerModel) -> Text:
         return line.append(f"   log {neutral(server.log.state.error) or 'not read yet'}", OLD)
     unindexed = f" ({number(minute.unindexed)} unindexed)" if minute.unindexed else ""
     busy_with = UNKNOWN if minute.load is None else rows.load(minute.load)
-    logged = f"   log{' OLD' * server.is_log_old}: {_rate(minute.operations)}, searches {busy_with} s/s{unindexed}"
+    part = " in part" * bool(minute.left_out)
+    logged = (
+        f"   log{part}{' OLD' * server.is_log_old}: {_rate(minute.operations)}, searches {busy_with} s/s{unindexed}"
+    )
     return line.append(logged, OLD if server.is_log_old else WRONG if minute.unindexed else "")
 
 
@@ -225,7 +228,9 @@ def _of_log(server: ServerModel) -> tuple[str, bool]:
     name = neutral(", ".join(one.stream.name for one in look.logs))
     if silent is None:
         return f"no record in {name}", True
-    return f"{duration(minute.seconds)} until {duration(max(0.0, silent))} ago   {name}", server.is_log_old
+    left_out = f"{max(1, minute.left_out >> 20):,} MiB left out: too many at once   " if minute.left_out else ""
+    until = f"{duration(minute.seconds)} until {duration(max(0.0, silent))} ago"
+    return f"{until}   {left_out}{name}", server.is_log_old
 
 
 def _of_list(server: ServerModel, *, is_old: bool) -> tuple[str, bool]:

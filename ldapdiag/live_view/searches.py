@@ -93,6 +93,8 @@ class LastMinute:
 
     now: Workload
     before: Workload | None
+    left_out: int = 0
+    """Bytes of it that were not counted, because too many came at once: all numbers are lower bounds."""
 
     @cached_property
     def seconds(self) -> float:
@@ -163,7 +165,8 @@ class LogModel:
         while len(self._looks) > 1 and _last(self._looks[1]) <= since:
             self._looks.popleft()
         before = self._looks[0] if self._looks and _last(self._looks[0]) <= since else None
-        self.minute = LastMinute(now, before.workload if before else None)
+        left_out = look.left_out - (before or self._looks[0] if self._looks else look).left_out
+        self.minute = LastMinute(now, before.workload if before else None, left_out)
         if not self._looks or _last(look) - _last(self._looks[-1]) >= APART:
             self._looks.append(look)
 

@@ -17,7 +17,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.live_view.searches import LastMinute, LogModel
 from ldapdiag.sources.logs import followed_logs
-from ldapdiag.sources.logs.log_watch import LogWatch, NotFollowedError
+from ldapdiag.sources.logs.log_watch import LocalFiles, LogWatch, NotFollowedError
 from live_views import logged
 
 pytestmark = pytest.mark.usefixtures("scanner")
@@ -26,7 +26,7 @@ EVERY = 3
 
 
 def watch(*files: Path) -> LogWatch:
-    return LogWatch(lambda: [str(one) for one in files], "", Event())
+    return LogWatch(lambda: LocalFiles([str(one) for one in files], ""), Event())
 
 
 def write(file: Path, data: bytes) -> None:
@@ -111,7 +111,7 @@ def test_a_log_that_ends_begins_anew(tmp_path: Path) -> None:
     file, other, model = tmp_path / "access", tmp_path / "other", LogModel()
     write(file, log_lines.run(1, 300, every=EVERY))
     files = [file]
-    log = LogWatch(lambda: [str(one) for one in files], "", Event())
+    log = LogWatch(lambda: LocalFiles([str(one) for one in files], ""), Event())
     model.take(log.look())
     log._readings = iter(())
     files[:] = [other]

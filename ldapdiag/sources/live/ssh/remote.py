@@ -44,6 +44,9 @@ from ldapdiag.wording import bound
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ldapdiag.sources.collection_options import CollectionOptions
+    from ldapdiag.sources.targets import SshTarget
+
 SECOND = timedelta(seconds=1)
 
 
@@ -78,6 +81,8 @@ PARTS = (
     "kernel_errors", "logs", "main",
 )  # fmt: skip
 """The files of sources/live/ssh/collect, in the order in which they form one script."""
+FOLLOWING = ("frame", "host", "processes", "servers", "paths", "directories", "logs", "follow", "main")
+"""Those of a session that follows a log: with all the others it is longer than what a pipe takes."""
 MAX_LINE_BYTES = 1 << 16
 """A longer line is processed in parts; no part cuts a marker that is shorter than MAX_MARKER_BYTES."""
 MAX_MARKER_BYTES = 1024
@@ -101,16 +106,16 @@ def ssh_command(user: str | None, host: str, port: int | None, timeout_seconds: 
     return [*command, "--", host.strip("[]"), "sh"]
 
 
-COMMENT = pattern(r"^[ \t]*#.*\n|^[ \t]+", re.MULTILINE)
+COMMENT = pattern(r"^[ \t]*(?:#.*)?\n|^[ \t]+", re.MULTILINE)
 """What only a reader of the script needs. A pipe must take the whole script before the host reads it."""
 
 
-def script(*, with_comments: bool = False, **settings: str | int) -> str:
+def script(parts: Sequence[str] = PARTS, *, with_comments: bool = False, **settings: str | int) -> str:
     """Return the script with its settings in front, and a fresh NONCE; for a session without comments."""
     settings = {"NONCE": secrets.token_hex(16), **settings}
     folder = files("ldapdiag.sources.live.ssh").joinpath("collect")
-    parts = [folder.joinpath(f"{part}.sh").read_text(encoding="ascii") for part in PARTS]
-    text = "\n".join(["".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()), *parts])
+    texts = [folder.joinpath(f"{part}.sh").read_text(encoding="ascii") for part in parts]
+    text = "\n".join(["".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()), *texts])
     return text if with_comments else COMMENT.sub("", text)
 
 
@@ -135,6 +140,8 @@ class ScriptSession:
     """Collect from its other network namespaces, too."""
     extents: bool = True
     """Count the extents of database files. On the local host they are listed only, and the kernel is asked directly."""
+    log: str | None = None
+    """Of a session that only follows a log: the file; empty: that of the server there."""
     sudo: bool = False
     timeout_seconds: float = 30
     """Of each order."""
@@ -179,7 +186,7 @@ class ScriptSession:
     def collect(self) -> Iterator[Input | Gap]:
         """Connect, take a snapshot, and collect settings and server configurations. To be called once."""
         deadline = monotonic() + self.timeout_seconds
-        yield from self._connect(deadline)
+        yield from self.connect(deadline)
         for order in (SNAPSHOT, CONFIGURATION):
             if not self._orders:
                 yield from self._order(order, deadline)
@@ -218,6 +225,12 @@ class ScriptSession:
         section = self._script.broken_off() if self._script and self._orders else None
         return (section, Span(start=self._orders[0], end=datetime.now(UTC))) if section else None
 
+    def begin_anew(self) -> None:
+        """Let the next order have the whole budget, which earlier answers no longer use."""
+        self.budget = Budget(RUN_BYTES)
+        if self._script is not None:
+            self._script = Script(self._nonce.encode(), self.budget)
+
     def folder_of(self, section: ScriptSection) -> str:
         """Return the folder of a section's pieces."""
         return folder_name(self.folder, section.folder).replace("/", "_")
@@ -232,8 +245,10 @@ class ScriptSession:
         if child is not None:
             child.close()
 
-    def _connect(self, deadline: float) -> Iterator[Input | Gap]:
+    def connect(self, deadline: float) -> Iterator[Input | Gap]:
+        """Start the script, which then awaits an order. To be called once."""
         text = script(
+            PARTS if self.log is None else FOLLOWING,
             NONCE=self._nonce,
             INTERACTIVE=1,
             SUDO="sudo -n" if self.sudo else "",
@@ -241,6 +256,7 @@ class ScriptSession:
             MONITORS=int(self.monitors),
             NAMESPACES=int(self.namespaces),
             EXTENTS=int(self.extents),
+            LOG=self.log or "",
             LIMIT=max(1, min(MAX_COMMAND_SECONDS, int(self.timeout_seconds * 0.7))),
         )
         try:
@@ -336,3 +352,22 @@ class ScriptSession:
         return Gap(
             target=self.target, reason=reason, how=f"{how}; try: {self.test_command}" if self.test_command else how
         )
+
+
+def session_with(
+    target: SshTarget, options: CollectionOptions, stop: Event, budget: Budget, log: str | None = None
+) -> ScriptSession:
+    """Return a session with a remote host that has not begun."""
+    port = f"-p {target.port} " if target.port is not None else ""
+    user = f"{target.user}@" if target.user else ""
+    return ScriptSession(
+        argv=ssh_command(target.user, target.host, target.port, options.timeout_seconds),
+        target=target.label,
+        folder=target.name,
+        sudo=options.sudo,
+        timeout_seconds=options.timeout_seconds,
+        stop=stop,
+        budget=budget,
+        log=log,
+        test_command=f"ssh {port}{user}{target.host.strip('[]')} true",
+    )
