@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from ldapdiag.analysis.log.searches import searches_of
 from ldapdiag.analysis.log.spellings import folded_dn
 from ldapdiag.finding import Severity
 from ldapdiag.live_view.judged import WRONG, plans_of
@@ -143,7 +144,8 @@ def _search(server: ServerModel, key: SearchKey) -> list[str]:
     row = next((one for one in server.searches() if one.key == key), None)
     if minute is None or row is None:
         return [*lines, "No such search has ended in the last minute of the log."]
-    known = next((one for one in minute.now.searches if (one.shape, one.base, one.scope) == key), None)
+    every = searches_of(minute.now.segment, key.shape)
+    known = next((one for one in every if (one.shape, one.base, one.scope) == key), None)
     unindexed = UNKNOWN if row.unindexed is None else number(row.unindexed)
     lines += [
         f"in {duration(minute.seconds)} of the log{', which is OLD' * server.is_log_old}:",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.log.failed_binds import FailedBinds, accepted_binds, failed_binds, unlisted_failures
 from ldapdiag.analysis.log.operations import Failure, OperationGroup, failures, operation_groups
 from ldapdiag.analysis.log.quantiles import KindTimes, kind_times
+from ldapdiag.analysis.log.search_counts import SearchCounts, search_counts
 from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, filter_totals, search_groups, unindexed_notices
 from ldapdiag.analysis.log.security import Security, security_of
 from ldapdiag.analysis.log.silences import Silence, silences_of
@@ -167,14 +168,11 @@ class Workload:
     @cached_property
     def _accounts(self) -> SpellingCounts:
         """The spellings of all accounts in the log."""
-        spellings = SpellingCounts(folded_dn)
-        for account, count in self.segment.accounts.items():
-            spellings.add(account, count)
-        for (_, _, _, account, _), counts in self.segment.attribution.items():
-            spellings.add(account, counts[0])
-        for (_, account), row in self.segment.idle_times.items():
-            spellings.add(account, row.count)
-        return spellings
+        return _spellings_of_accounts(self.segment)
+
+    def search_counts(self) -> SearchCounts:
+        """Return the searches and who sent them, as numbers alone. Nothing of it is held here."""
+        return search_counts(self.segment, _spellings_of_accounts(self.segment))
 
     def _account(self, dn: bytes) -> str:
         return display_name(self._accounts.respelled(dn))
@@ -327,6 +325,17 @@ class Workload:
     def versions(self) -> tuple[str, ...]:
         """The server's versions, by log headers and start messages."""
         return tuple(sorted({text(version) for _, version in self.segment.instances if version}))
+
+
+def _spellings_of_accounts(segment: Segment) -> SpellingCounts:
+    spellings = SpellingCounts(folded_dn)
+    for account, count in segment.accounts.items():
+        spellings.add(account, count)
+    for (_, _, _, account, _), counts in segment.attribution.items():
+        spellings.add(account, counts[0])
+    for (_, account), row in segment.idle_times.items():
+        spellings.add(account, row.count)
+    return spellings
 
 
 def _client(address: str, row: ClientRow, idle: IdleRow) -> ClientActivity:

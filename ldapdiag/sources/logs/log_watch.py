@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import Event
 
+    from ldapdiag.analysis.log.search_counts import SearchCounts
     from ldapdiag.evidence.access_log import CountedLog, LogStream
     from ldapdiag.sources.logs.access_log import ScannedLogs
 
@@ -30,6 +31,7 @@ class LogLook:
     """What a log has counted so far."""
 
     workload: Workload
+    searches: SearchCounts
     logs: tuple[CountedLog, ...]
     """The same by stream."""
     seconds: float
@@ -143,9 +145,9 @@ class LogWatch:
         families = {log.stream.family for log in logs}
         total = logs[0].segment if len(logs) == 1 else combine(Segment(), *(log.segment for log in logs))
         workload = Workload(total, families.pop() if len(families) == 1 else None)
-        _ = workload.plain_searches  # here, not in the thread of the screen
         return LogLook(
             workload=workload,
+            searches=workload.search_counts(),  # here, not in the thread of the screen
             logs=logs,
             seconds=time.monotonic() - began,
             beginning=self._beginnings,

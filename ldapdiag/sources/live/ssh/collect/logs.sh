@@ -14,6 +14,7 @@ logs() {
         section . access-logs.txt "the log that was named" logs_listed
         return
     fi
+    SERVERS=`find_servers`
     logs_in . "$OWN_NAMESPACE"
     for logs_one in `current_others`; do
         other "$logs_one"
