@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 from rich.text import Text
 
+from ldapdiag.analysis.load.forecast import Problem
 from ldapdiag.live_view import table as rows
 from ldapdiag.live_view.pages import diagnosis_text, help_text, no_searches, text_of_one
 from ldapdiag.live_view.table import OLD, UNKNOWN, WORSE, WRONG, count, minute_rate
@@ -170,10 +171,15 @@ def _gauge(server: ServerModel, diagnosis: TimedSource[Any], width: int) -> Text
 
 def _left(server: ServerModel) -> str:
     found = server.forecast.state.value
-    if found is None or found.median is None or server.forecast.state.error or server.counters.is_old:
+    if found is None or server.forecast.state.error or server.counters.is_old:
         return ""
     if found.is_over:
         return "full"
+    if server.was_filling and server.is_falling:  # the forecast, of all its readings, follows later
+        return "falls"
+    if found.median is None:
+        slower = "growth slows down" if found.problem is Problem.FILLING else "no longer fills"
+        return slower if server.was_filling else ""
     latest = "later" if found.latest is None else duration(3600 * found.latest)
     return f"full in {duration(3600 * found.median)} ({duration(3600 * (found.earliest or 0))} to {latest})"
 

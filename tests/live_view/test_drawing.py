@@ -102,6 +102,20 @@ def test_hours_left_are_of_counters_that_go_on() -> None:
     assert "full in" not in screen(stage)
 
 
+def test_after_a_cure_it_no_longer_fills() -> None:
+    stage, begun = incident(), datetime.now(UTC)
+    stage.server.now = lambda: begun + timedelta(seconds=stage.now)
+    said = []
+    for counts in (range(310, 810, 5), range(800, 320, -40), [320] * 30):
+        for held in counts:
+            stage.counters = look(current_connections=held)
+            stage.pass_seconds(3)
+        stage.server.forecast.ask_once()
+        said.append(screen(stage).splitlines()[3].partition("─ ")[2].strip())
+    assert said[0].startswith("full in ")
+    assert said[1:] == ["falls", "no longer fills"]
+
+
 def test_a_server_whose_clock_is_ahead_has_no_negative_time() -> None:
     stage = Stage()
     stage.holds(monitored(1, APP1), started_at=datetime.now(UTC) + timedelta(minutes=5))
