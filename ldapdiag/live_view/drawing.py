@@ -215,6 +215,11 @@ def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
 
 
 def _title(view: View) -> Text:
+    """Return the line above the list, or above a page that is a text: what it is."""
+    if view.page not in LISTS:
+        one = f"one of {len(view.rows):,} {view.lists}"
+        what = {Shown.HELP: "keys and columns", Shown.DIAGNOSIS: "the diagnosis of all targets"}.get(view.page, one)
+        return Text(f"{what}   Escape: back to {view.lists}", HEAD)
     of, is_old = view.of
     typed = f"filter: {neutral(view.filter)}{'_' * view.typing}" if view.filter or view.typing else ""
     title = f"{view.lists} {len(view.rows):,}{' (OLD)' * is_old}   order: {view.order}"
@@ -235,7 +240,7 @@ def _of_log(server: ServerModel) -> tuple[str, bool]:
     if silent is None:
         return f"no record in {name}", True
     left_out = f"{max(1, minute.left_out >> 20):,} MiB left out: too many at once   " if minute.left_out else ""
-    until = f"{duration(minute.seconds)} until {duration(max(0.0, silent))} ago"
+    until = f"{duration(minute.seconds)} until {duration(max(0, round(silent)))} ago"
     return f"{until}   {left_out}{name}", server.is_log_old
 
 

@@ -263,3 +263,19 @@ def test_one_client_shows_both_ends_and_its_connections() -> None:
     assert "267 connections" in text
     text = screen(incident(), View(page=Shown.ONE, chosen=APP2), width=100)
     assert "the client's sockets were not read" in text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 15)])
+def test_the_line_above_a_page_is_that_of_the_page(size: tuple[int, int]) -> None:
+    stage, view = incident(), View()
+    stage.log = logged(("(uid=?)", "10.77.2.2", "uid=a"))
+    stage.pass_seconds(1)
+    titles = []
+    for keys in ("", "?", "d", "\r", "f", "\r", "a"):
+        for key in keys:
+            view.press("enter" if key == "\r" else key, key, stage.model)
+        titles.append(draw(stage.model, view, *size)[6].plain)
+    assert titles[1] == "keys and columns   Escape: back to clients"
+    assert titles[2] == "the diagnosis of all targets   Escape: back to clients"
+    assert [title.split()[0] for title in (titles[0], *titles[4:])] == ["clients", "searches", "one", "accounts"]
+    assert titles[5] == "one of 1 searches   Escape: back to searches"
