@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from facts import monitor, monitored
+from ldapdiag.analysis.log.search_counts import search_counts
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.family import Family
@@ -52,7 +53,7 @@ def logged(*searches: tuple[str, str, str], unindexed: int = 0, silent_seconds: 
 def look_of(segment: Segment) -> LogLook:
     """Return a look that has counted this."""
     workload = Workload(segment, Family.DS389)
-    return LogLook(workload=workload, searches=workload.search_counts(), logs=(), seconds=0.01, beginning=1)
+    return LogLook(workload=workload, searches=search_counts(segment), logs=(), seconds=0.01, beginning=1)
 
 
 def direction(client: str = "10.77.2.2", **numbers: Any) -> dict[str, Any]:

@@ -205,6 +205,7 @@ def test_a_log_is_followed_over_ssh(laboratory, topology, desk) -> None:
         server.restart()  # 389-ds then begins another file
         with searching(server, {"uid": Lane("dc=example,dc=com", "sub", "(uid=no)")}):
             screen.shows(lambda text: "(uid=?)" in text and "OLD" not in text, "does not come back", seconds=120)
+        left = "ps -eo args | grep -E '^(sh|dd .*|tail .*)$|[s]shd.*@notty' || true"
+        assert topology.ldap.run(left).strip()
         screen.run("kill-session")
-        left = "pgrep -f '[s]h -s|sshd.*notty' || true"
         wait_for(lambda: not topology.ldap.run(left).strip(), "a process is left", seconds=20)

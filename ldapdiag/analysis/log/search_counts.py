@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.searches import names_of, unindexed_of
 from ldapdiag.analysis.log.spellings import SpellingCounts, caseless, display_name, folded_dn, ranked_by_text
+from ldapdiag.analysis.log.workload import account_spellings
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.tables import add, among
 from ldapdiag.lazy_dataclass import NamedTuple
@@ -32,8 +33,8 @@ class SearchCounts(NamedTuple):
     """By filter shape, client and account: results, time, those with a note."""
 
 
-def search_counts(segment: Segment, accounts: SpellingCounts) -> SearchCounts:
-    """Return the searches as search_groups names and counts them; `accounts` has the spellings."""
+def search_counts(segment: Segment) -> SearchCounts:
+    """Return the searches as search_groups names and counts them."""
     shapes, bases = SpellingCounts(caseless), SpellingCounts(folded_dn)
     sums: dict[ShapeKey, list[int]] = {}
     noted: dict[ShapeKey, dict[bytes, int]] = {}
@@ -47,11 +48,12 @@ def search_counts(segment: Segment, accounts: SpellingCounts) -> SearchCounts:
     names = {key: names_of(key, shapes, bases) for key in sums}
     unindexed = {key: unindexed_of(ranked_by_text(notes.items())) for key, notes in noted.items()}
     searches = {names[key]: (*total, unindexed.get(key, 0)) for key, total in sums.items()}
-    return SearchCounts(searches, _requesters(segment, accounts, {key[0]: name[0] for key, name in names.items()}))
+    return SearchCounts(searches, _requesters(segment, {key[0]: name[0] for key, name in names.items()}))
 
 
-def _requesters(segment: Segment, accounts: SpellingCounts, shapes: Mapping[bytes, str]) -> Counts:
+def _requesters(segment: Segment, shapes: Mapping[bytes, str]) -> Counts:
     """Return who sent the searches; `shapes` has the names of the folded filter shapes."""
+    accounts = account_spellings(segment)
     sums: dict[tuple[str, str, str], list[int]] = {}
     for (kind, shape, client, account, _), counts in segment.attribution.items():
         if kind == SEARCH and (name := shapes.get(caseless(shape))):

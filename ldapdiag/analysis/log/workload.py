@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.log.failed_binds import FailedBinds, accepted_binds, failed_binds, unlisted_failures
 from ldapdiag.analysis.log.operations import Failure, OperationGroup, failures, operation_groups
 from ldapdiag.analysis.log.quantiles import KindTimes, kind_times
-from ldapdiag.analysis.log.search_counts import SearchCounts, search_counts
 from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, filter_totals, search_groups, unindexed_notices
 from ldapdiag.analysis.log.security import Security, security_of
 from ldapdiag.analysis.log.silences import Silence, silences_of
@@ -168,11 +167,7 @@ class Workload:
     @cached_property
     def _accounts(self) -> SpellingCounts:
         """The spellings of all accounts in the log."""
-        return _spellings_of_accounts(self.segment)
-
-    def search_counts(self) -> SearchCounts:
-        """Return the searches and who sent them, as numbers alone. Nothing of it is held here."""
-        return search_counts(self.segment, _spellings_of_accounts(self.segment))
+        return account_spellings(self.segment)
 
     def _account(self, dn: bytes) -> str:
         return display_name(self._accounts.respelled(dn))
@@ -327,7 +322,8 @@ class Workload:
         return tuple(sorted({text(version) for _, version in self.segment.instances if version}))
 
 
-def _spellings_of_accounts(segment: Segment) -> SpellingCounts:
+def account_spellings(segment: Segment) -> SpellingCounts:
+    """Return the spellings of all accounts in a log."""
     spellings = SpellingCounts(folded_dn)
     for account, count in segment.accounts.items():
         spellings.add(account, count)

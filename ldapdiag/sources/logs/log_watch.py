@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from ldapdiag.analysis.log.search_counts import search_counts
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.combine import combine
@@ -147,7 +148,7 @@ class LogWatch:
         workload = Workload(total, families.pop() if len(families) == 1 else None)
         return LogLook(
             workload=workload,
-            searches=workload.search_counts(),  # here, not in the thread of the screen
+            searches=search_counts(total),  # here, not in the thread of the screen
             logs=logs,
             seconds=time.monotonic() - began,
             beginning=self._beginnings,

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.analysis.log.search_counts import Counts, changed, restored
+from ldapdiag.analysis.log.search_counts import Counts, changed, restored, search_counts
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.log.counting import UNSEEN_SEARCH
 from ldapdiag.evidence.log.operation_kinds import SEARCH
@@ -41,7 +41,7 @@ def test_they_are_those_of_the_ranked_searches(searches: list, sent: list) -> No
     for number, (shape, client, account, count, err) in enumerate(sent):
         segment.attribute((SEARCH, shape, client, account, err), [count, number, 1])
     workload = Workload(segment)
-    counts = workload.search_counts()
+    counts = search_counts(segment)
     ranked = {(one.shape, one.base, one.scope): one for one in workload.searches}
     assert {key: tuple(numbers) for key, numbers in counts.searches.items()} == {
         key: (one.answered, one.etime, one.entries, one.unindexed) for key, one in ranked.items()
