@@ -205,7 +205,7 @@ class LogModel:
     def silent_seconds(self) -> float | None:
         """Return how long ago the last record was written; None: there is none."""
         last = self.minute and self.minute.now.segment.last_time
-        return None if not last else time.time() - last / SECOND
+        return None if not last or not self.minute else time.time() + self.minute.look.ahead_seconds - last / SECOND
 
     @property
     def is_silent(self) -> bool:

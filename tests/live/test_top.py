@@ -21,6 +21,8 @@ from ldapdiag.sources.history.recorded_runs import read
 RATE = 2
 """Connections a second that the leak opens."""
 BOX_SECONDS = 2
+SESSIONS = "ps -eo args | grep -E '^(sh|dd .*|tail .*)$|[s]shd.*@notty' || true"
+"""Prints the sessions of ssh on a host, and what the script runs there."""
 MIDDLE, SHAPE = "(description=*iddl*)", "(description=*?*)"
 
 
@@ -94,7 +96,7 @@ def test_nothing_is_left_when_the_terminal_goes(laboratory, topology, desk, numb
             screen.run("kill-session")
         wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in processes), "a process is left", seconds=20)
     wait_for(lambda: not ours(server, desk), "a connection of the desk is left", seconds=20)
-    assert not topology.ldap.run("pgrep -f '[s]h -s' || true").strip()
+    wait_for(lambda: not topology.ldap.run(SESSIONS).strip(), "a session is left", seconds=20)
 
 
 def test_ghosts_move_to_the_top_and_are_recorded(laboratory, topology, desk, start, tmp_path: Path) -> None:
@@ -205,7 +207,8 @@ def test_a_log_is_followed_over_ssh(laboratory, topology, desk) -> None:
         server.restart()  # 389-ds then begins another file
         with searching(server, {"uid": Lane("dc=example,dc=com", "sub", "(uid=no)")}):
             screen.shows(lambda text: "(uid=?)" in text and "OLD" not in text, "does not come back", seconds=120)
-        left = "ps -eo args | grep -E '^(sh|dd .*|tail .*)$|[s]shd.*@notty' || true"
-        assert topology.ldap.run(left).strip()
+        screen.keys("Escape", "D", "Enter")
+        screen.shows(lambda text: "plan: no finding names this filter" in text, "the log is not judged", seconds=120)
+        assert topology.ldap.run(SESSIONS).strip()
         screen.run("kill-session")
-        wait_for(lambda: not topology.ldap.run(left).strip(), "a process is left", seconds=20)
+        wait_for(lambda: not topology.ldap.run(SESSIONS).strip(), "a process is left", seconds=20)

@@ -169,6 +169,19 @@ def test_a_silent_log_is_old() -> None:
     stage.log = logged((SHAPE, APP1, "uid=a"), silent_seconds=200)
     stage.pass_seconds(1)
     assert "searches 1 (OLD)   order: time   60 s until 200 s ago" in screen(stage, of_searches())
+    late = logged((SHAPE, APP1, "uid=a"), silent_seconds=200)
+    stage.log = replace(late, ahead_seconds=-195.0)  # the clock of its server is late
+    stage.pass_seconds(1)
+    assert re.search(r"searches 1   order: time   60 s until [56] s ago", screen(stage, of_searches()))
+
+
+def test_what_was_left_out_of_a_log_is_stated() -> None:
+    stage = Stage()
+    for left_out in (0, 3 << 20):
+        stage.log = replace(logged((SHAPE, APP1, "uid=a")), left_out=left_out)
+        stage.pass_seconds(1)
+    assert "log in part: 1/s" in screen(stage, of_searches())
+    assert "3 MiB left out: too many at once" in screen(stage, of_searches(), width=120)
 
 
 def test_why_there_are_no_searches() -> None:

@@ -41,6 +41,8 @@ class LogLook:
     """Looks with the same number continue the same counts."""
     left_out: int = 0
     """Bytes of the log that were not counted so far, because too many came at once."""
+    ahead_seconds: float = 0.0
+    """How far the clock of the server is ahead."""
 
 
 class LogFiles(Protocol):
@@ -49,6 +51,8 @@ class LogFiles(Protocol):
     files: Sequence[str]
     left_out: int
     """Bytes of the log that no file has, because too many came at once."""
+    ahead_seconds: float
+    """How far the clock of the server is ahead of the one here; about a second of it is uncertain."""
 
     def more(self) -> None:
         """Let the files have what has been written since. Raises LdapdiagError."""
@@ -67,6 +71,7 @@ class LocalFiles:
     """The files of a log on this host."""
 
     left_out = 0
+    ahead_seconds = 0.0
 
     def __init__(self, files: Sequence[str], folder: str) -> None:
         """`folder` is that of the other evidence of their host; empty: it is not known."""
@@ -153,6 +158,7 @@ class LogWatch:
             seconds=time.monotonic() - began,
             beginning=self._beginnings,
             left_out=followed.left_out if followed else 0,
+            ahead_seconds=followed.ahead_seconds if followed else 0.0,
         )
 
 

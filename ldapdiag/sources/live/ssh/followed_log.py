@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic
@@ -65,6 +66,7 @@ class FollowedLog:
             raise LdapdiagError(f"{target.label}: name a path of letters, digits and . _ / - alone")
         self.label = target.label
         self.left_out = 0
+        self.ahead_seconds = 0.0
         self._seconds = options.timeout_seconds
         self._inode = 0
         self._at: int | None = None
@@ -138,6 +140,8 @@ class FollowedLog:
             section = result[0]
         if section is None:
             raise LdapdiagError(f"{self.label}: the session has ended")
+        if section.ended is not None:
+            self.ahead_seconds = (section.ended - datetime.now(UTC)).total_seconds()
         return _answer_of(section)
 
     @property

@@ -92,6 +92,7 @@ def test_every_record_is_counted_once(remote: Remote, monkeypatch: pytest.Monkey
     look = remote.watch.look()
     assert (look.left_out, look.workload.segment.misread, len(remote.followed)) == (0, 0, 1)
     assert look.logs[0].stream.files == ("ds1/access",)
+    assert -3 < look.ahead_seconds < 3
 
 
 def test_too_many_at_once_are_left_out_and_stated(remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
