@@ -10,22 +10,27 @@ more() {
 
 more_of() {
     more_file=$1
-    more_now=`inode_and_size "$1"`
-    case $more_now in
-        "$2 "*) ;;
-        *)
-            more_in=`expr "$1" : '\(.*/\)'`
-            more_as=`expr "$1" : '.*/\(.*\)'`
-            more_as=`privileged ls -lniL "$more_in" | with_inode "$2" | rotated "$more_as" | sed 's/^[0-9]*://'`
-            if test -z "$more_as"; then
-                echo "${more_now:-0 0}"
-                test -z "$more_now" || log_sample "$1" | grep -E "$LOG_LINE" >/dev/null || return 9
-                return 0
-            fi
-            more_file=$more_in$more_as ;;
-    esac
-    echo "${more_now:-0 0} `inode_and_size "$more_file" | sed 's/.* //'`"
-    privileged dd "if=$more_file" bs=4096 "skip=$3" "count=$4"
+    more_inode=$2
+    more_from=$3
+    more_count=$4
+    # shellcheck disable=SC2046  # two numbers, or none
+    set -- `inode_and_size "$more_file"`
+    more_now="${1:-0} ${2:-0}"
+    more_size=$2
+    if test "$1" != "$more_inode"; then
+        more_in=`expr "$more_file" : '\(.*/\)'`
+        more_as=`expr "$more_file" : '.*/\(.*\)'`
+        more_as=`privileged ls -lniL "$more_in" | with_inode "$more_inode" | rotated "$more_as" | sed 's/^[0-9]*://'`
+        if test -z "$more_as"; then
+            echo "$more_now"
+            test -z "$1" || log_sample "$more_file" | grep -E "$LOG_LINE" >/dev/null || return 9
+            return 0
+        fi
+        more_file=$more_in$more_as
+        more_size=`inode_and_size "$more_file" | sed 's/.* //'`
+    fi
+    echo "$more_now $more_size"
+    privileged dd "if=$more_file" bs=4096 "skip=$more_from" "count=$more_count"
 }
 
 inode_and_size() {
