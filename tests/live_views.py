@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from facts import monitor, monitored
+from ldapdiag.analysis.log.search_counts import search_counts
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.family import Family
@@ -46,7 +47,13 @@ def logged(*searches: tuple[str, str, str], unindexed: int = 0, silent_seconds: 
         if unindexed:
             row.noted[segment.noted.count(b"A", unindexed)] = unindexed + row.noted.get(b"A", 0)
         segment.attribute((SEARCH, shape, client, account, 0), [60, 30 * SECOND, unindexed])
-    return LogLook(workload=Workload(segment, Family.DS389), logs=(), seconds=0.01, beginning=1)
+    return look_of(segment)
+
+
+def look_of(segment: Segment) -> LogLook:
+    """Return a look that has counted this."""
+    workload = Workload(segment, Family.DS389)
+    return LogLook(workload=workload, searches=search_counts(segment), logs=(), seconds=0.01, beginning=1)
 
 
 def direction(client: str = "10.77.2.2", **numbers: Any) -> dict[str, Any]:
@@ -138,4 +145,4 @@ def said(answer: Any) -> Any:
     return answer
 
 
-__all__ = ["Stage", "direction", "logged", "look", "monitored", "report"]
+__all__ = ["Stage", "direction", "logged", "look", "look_of", "monitored", "report"]

@@ -32,6 +32,7 @@ from ldapdiag.wording import shown_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from ldapdiag.cli.watched_logs import Watched
     from ldapdiag.live_view.model import Model
     from ldapdiag.live_view.server import ServerModel
     from ldapdiag.live_view.source import TimedSource
@@ -39,10 +40,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.live.ldap.watch import Watch
     from ldapdiag.sources.logs.log_watch import LogLook, LogWatch
-    from ldapdiag.sources.targets import LdapTarget, Target
-
-    Process = tuple[int, Target]
-    """A server's process, and the target where it is."""
+    from ldapdiag.sources.targets import LdapTarget
 
 END_SECONDS = 5.0
 """That the sources have to end their sessions, before the program ends without them."""
@@ -84,8 +82,11 @@ def top(
     """Watch directory servers live on the terminal.
 
     Shows who has the connections, how fast they grow, which are dead at the other end, and the costliest searches. Each
-    LDAP target is asked over one connection; local: and netns: stand for the LDAPI sockets of their servers. Their
-    access logs are followed, and one that is named. A diagnosis every --every seconds fills the columns on both ends.
+    LDAP target is asked over one connection; local: and netns: stand for the LDAPI sockets of their servers. A
+    diagnosis every --every seconds fills the columns on both ends.
+
+    Access logs are followed: those of local servers; over ssh that of a server whose host is named too, ssh://HOST;
+    and the named ones, FILE or ssh://HOST/FILE, with several servers TARGET=FILE.
 
     What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
 
@@ -104,6 +105,8 @@ def top(
             ldapdiag top ldaps://ds1 ssh://ds1 ssh://app1 -D "cn=Directory Manager" -W
         With its log:
             ldapdiag top ldap://localhost /var/log/dirsrv/slapd-ds1/access -D "cn=Directory Manager" -W
+        Two servers with their logs:
+            ldapdiag top ldap://ds1=/logs/ds1/access ldap://ds2=ssh://ds2/var/log/dirsrv/slapd-ds2/access -y password
         Look at an incident afterwards:
             ldapdiag top --replay incident-*.tar.gz
     """
@@ -121,26 +124,20 @@ def top(
         moments = recorded_moments(evidence or [], asked, stop, Notices(quiet=False))
         _run(Replay(moments, lambda: view.interval), view, stop, ())
         return
-    from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.cli.watched_logs import log_watches, sorted_by_use  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late
 
-    named = evidence or []
-    targets, paths = split_targets(named)
-    if "-" in paths:
-        raise UsageError("top reads keys from standard input: name the file of the log")
+    named = sorted_by_use(evidence or [])
+    targets, _ = split_targets([*named.targets, *named.others])
     options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
-    from ldapdiag.sources.logs.log_watch import LogWatch  # noqa: PLC0415  import late
-
     found = _watches(targets, options, stop)
-    watches = [one for one, _ in found]
-    logs = [
-        LogWatch(partial(_log_files, paths, one, len(found), options, stop), _folder(one), stop) for _, one in found
-    ]
+    watches, logs = [one.watch for one in found], log_watches(found, named, options, stop)
     # The password is asked for once, here: a diagnosis takes the bind as it is.
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
-    diagnoses = RepeatedDiagnosis([one for one in named if one not in paths], asked, options, stop, recording, logs)
+    diagnoses = RepeatedDiagnosis(named.targets, asked, options, stop, recording, logs)
     model = _model(list(zip(watches, logs, strict=True)), view, diagnoses.next, every)
     diagnoses.say = model.add_event
-    _run(model, view, stop, watches)
+    _run(model, view, stop, [*watches, *logs])
 
 
 def _require_terminal() -> None:
@@ -151,20 +148,18 @@ def _require_terminal() -> None:
     require("textual", "ldapdiag top", "top")
 
 
-def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) -> list[tuple[Watch, Process | None]]:
-    """Return a watch for each directory server that is named, or has an LDAPI socket in a place that is named.
-
-    The latter with their processes.
-    """
-    from ldapdiag.sources.collection_options import BindOptions, Mechanism  # noqa: PLC0415  import late
+def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) -> list[Watched]:
+    """Return each directory server that is named, or has an LDAPI socket in a place that is named."""
+    from ldapdiag.cli.watched_logs import Watched  # noqa: PLC0415  import late
+    from ldapdiag.sources.collection_options import BindOptions, Mechanism  # noqa: PLC0415
     from ldapdiag.sources.live.ldap.watch import Watch  # noqa: PLC0415
     from ldapdiag.sources.live.local_host import local_directories  # noqa: PLC0415
     from ldapdiag.sources.targets import LdapTarget, LocalTarget, NamespaceTarget  # noqa: PLC0415
 
     seconds = options.timeout_seconds
     named: list[LdapTarget] = [one for one in targets if isinstance(one, LdapTarget)]
-    watches: list[tuple[Watch, Process | None]] = [
-        (Watch(one.address, one.label, options.bind, seconds, stop), None) for one in named
+    watches = [
+        Watched(Watch(one.address, one.label, options.bind, seconds, stop), one.address.host, None) for one in named
     ]
     as_user = BindOptions(mechanism=Mechanism.EXTERNAL)
     for target in targets:
@@ -173,29 +168,10 @@ def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) ->
                 found = local_directories(target)
             except OSError as error:
                 raise UsageError(f"{target.label}: {(error.strerror or str(error)).lower()}") from error
-            watches += [(Watch(one, one.url, as_user, seconds, stop), (pid, target)) for one, pid in found]
+            watches += [Watched(Watch(one, one.url, as_user, seconds, stop), "", (pid, target)) for one, pid in found]
     if not watches:
         raise UsageError("no directory server to watch: name it, ldap://HOST; ldapdiag diagnose reads the others")
     return watches
-
-
-def _folder(server: Process | None) -> str:
-    """Return the folder that a diagnosis gives to the evidence of a server's host; empty: its host was not named."""
-    return "" if server is None else server[1].name
-
-
-def _log_files(
-    paths: list[str], server: Process | None, servers: int, options: CollectionOptions, stop: Event
-) -> list[str]:
-    """Return the log of a server: what is named, or what its process writes. Raises LdapdiagError without one."""
-    if paths and servers == 1:
-        return paths
-    if server is None:
-        why = f"it may be of any of {servers} servers" if paths else "its file was not named"
-        raise LdapdiagError(why)
-    from ldapdiag.sources.gathering import log_of_process  # noqa: PLC0415  import late
-
-    return [log_of_process(*server, options, stop)]
 
 
 def _model(
@@ -218,7 +194,7 @@ def _model(
         log: TimedSource[LogLook] = TimedSource(
             "log",
             log_watch.look,
-            lambda: view.interval if log.state.value else LOG_SECONDS,
+            lambda: view.interval if log.state.value and not log.state.error else LOG_SECONDS,
             took=lambda look: look.seconds,
         )
 
@@ -231,7 +207,7 @@ def _model(
     return Model([server(*one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
 
 
-def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> None:
+def _run(model: Model, view: View, stop: Event, opened: Sequence[Watch | LogWatch]) -> None:
     """Show the screen until the operator leaves it, and end what was begun."""
     from ldapdiag.live_view.terminal import LiveApp  # noqa: PLC0415  import late: an extra
 
@@ -246,8 +222,8 @@ def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> Non
         deadline = time.monotonic() + END_SECONDS
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
-        for watch in watches:
-            watch.close()
+        for one in opened:
+            one.close()
 
     def leave() -> None:
         end()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 from rich.text import Text
 
+from ldapdiag.analysis.load.forecast import Problem
 from ldapdiag.live_view import table as rows
 from ldapdiag.live_view.pages import diagnosis_text, help_text, no_searches, text_of_one
 from ldapdiag.live_view.table import OLD, UNKNOWN, WORSE, WRONG, count, minute_rate
@@ -135,7 +136,10 @@ def _work(server: ServerModel) -> Text:
         return line.append(f"   log {neutral(server.log.state.error) or 'not read yet'}", OLD)
     unindexed = f" ({number(minute.unindexed)} unindexed)" if minute.unindexed else ""
     busy_with = UNKNOWN if minute.load is None else rows.load(minute.load)
-    logged = f"   log{' OLD' * server.is_log_old}: {_rate(minute.operations)}, searches {busy_with} s/s{unindexed}"
+    part = " in part" * bool(minute.left_out)
+    logged = (
+        f"   log{part}{' OLD' * server.is_log_old}: {_rate(minute.operations)}, searches {busy_with} s/s{unindexed}"
+    )
     return line.append(logged, OLD if server.is_log_old else WRONG if minute.unindexed else "")
 
 
@@ -167,10 +171,15 @@ def _gauge(server: ServerModel, diagnosis: TimedSource[Any], width: int) -> Text
 
 def _left(server: ServerModel) -> str:
     found = server.forecast.state.value
-    if found is None or found.median is None or server.forecast.state.error or server.counters.is_old:
+    if found is None or server.forecast.state.error or server.counters.is_old:
         return ""
     if found.is_over:
         return "full"
+    if server.was_filling and server.is_falling:  # the forecast, of all its readings, follows later
+        return "falls"
+    if found.median is None:
+        slower = "growth slows down" if found.problem is Problem.FILLING else "no longer fills"
+        return slower if server.was_filling else ""
     latest = "later" if found.latest is None else duration(3600 * found.latest)
     return f"full in {duration(3600 * found.median)} ({duration(3600 * (found.earliest or 0))} to {latest})"
 
@@ -206,6 +215,11 @@ def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
 
 
 def _title(view: View) -> Text:
+    """Return the line above the list, or above a page that is a text: what it is."""
+    if view.page not in LISTS:
+        one = f"one of {len(view.rows):,} {view.lists}"
+        what = {Shown.HELP: "keys and columns", Shown.DIAGNOSIS: "the diagnosis of all targets"}.get(view.page, one)
+        return Text(f"{what}   Escape: back to {view.lists}", HEAD)
     of, is_old = view.of
     typed = f"filter: {neutral(view.filter)}{'_' * view.typing}" if view.filter or view.typing else ""
     title = f"{view.lists} {len(view.rows):,}{' (OLD)' * is_old}   order: {view.order}"
@@ -225,7 +239,9 @@ def _of_log(server: ServerModel) -> tuple[str, bool]:
     name = neutral(", ".join(one.stream.name for one in look.logs))
     if silent is None:
         return f"no record in {name}", True
-    return f"{duration(minute.seconds)} until {duration(max(0.0, silent))} ago   {name}", server.is_log_old
+    left_out = f"{max(1, minute.left_out >> 20):,} MiB left out: too many at once   " if minute.left_out else ""
+    until = f"{duration(minute.seconds)} until {duration(max(0, round(silent)))} ago"
+    return f"{until}   {left_out}{name}", server.is_log_old
 
 
 def _of_list(server: ServerModel, *, is_old: bool) -> tuple[str, bool]:

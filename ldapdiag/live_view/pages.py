@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from ldapdiag.analysis.log.searches import searches_of
 from ldapdiag.analysis.log.spellings import folded_dn
 from ldapdiag.finding import Severity
 from ldapdiag.live_view.judged import WRONG, plans_of
@@ -46,6 +47,7 @@ NOTES = (
     "This view's connection is left out of the server's numbers; those of a diagnosis are in them while it runs.",
     "Searches are those that ended in the last minute of the log, by its records; S/S: search time in each second.",
     "UNINDEXED: noted so by the server, wholly or in part; - where its product notes nothing.",
+    "log in part: more was written at once than is read over ssh, so that its numbers are lower bounds.",
     "What an old source said is dim, and its age is in the sixth line.",
 )
 
@@ -143,7 +145,8 @@ def _search(server: ServerModel, key: SearchKey) -> list[str]:
     row = next((one for one in server.searches() if one.key == key), None)
     if minute is None or row is None:
         return [*lines, "No such search has ended in the last minute of the log."]
-    known = next((one for one in minute.now.searches if (one.shape, one.base, one.scope) == key), None)
+    every = searches_of(minute.now.segment, key.shape)
+    known = next((one for one in every if (one.shape, one.base, one.scope) == key), None)
     unindexed = UNKNOWN if row.unindexed is None else number(row.unindexed)
     lines += [
         f"in {duration(minute.seconds)} of the log{', which is OLD' * server.is_log_old}:",

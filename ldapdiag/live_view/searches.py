@@ -11,18 +11,18 @@ from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.log.search_counts import changed, restored
 from ldapdiag.evidence.log import tables
 from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.live_view.rates import MINUTE, SHORTEST
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from ldapdiag.analysis.log.search_counts import Changed, Counts
     from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.sources.logs.log_watch import LogLook
-
-    Counts = Mapping[tuple[str, str, str], tuple[int, ...]]
 
 SECOND = 1e9
 """Nanoseconds."""
@@ -87,17 +87,35 @@ class Asked(NamedTuple):
     """Results with a note."""
 
 
+class Kept(NamedTuple):
+    """What an earlier look had counted: the last one kept whole, those before it as what changed after them."""
+
+    beginning: int
+    last_time: int
+    operations: int
+    left_out: int
+    searches: Changed
+    requesters: Changed
+
+
 @dataclass(frozen=True)
 class LastMinute:
-    """The last minute of a log: from `before`, or from its first counted record, to its last one."""
+    """The last minute of a log: from the first of the kept looks, or from the first counted record, to its last one."""
 
-    now: Workload
-    before: Workload | None
+    look: LogLook
+    kept: tuple[Kept, ...] = ()
+    left_out: int = 0
+    """Bytes of it that were not counted, because too many came at once: all numbers are lower bounds."""
+
+    @property
+    def now(self) -> Workload:
+        """Return what has been counted since the log is followed."""
+        return self.look.workload
 
     @cached_property
     def seconds(self) -> float:
         """Return how long it is, by the records."""
-        begin = self.now.segment.first_time if self.before is None else self.before.segment.last_time
+        begin = self.kept[0].last_time if self.kept else self.now.segment.first_time
         return ((self.now.segment.last_time or 0) - (begin or 0)) / SECOND
 
     @cached_property
@@ -107,7 +125,7 @@ class LastMinute:
             return ()
         notes = bool(traits_of(self.now.family).unindexed_note)
         found = []
-        for key, (count, etime, entries, unindexed) in _difference(_searches(self.now), _searches(self.before)).items():
+        for key, (count, etime, entries, unindexed) in self._added("searches").items():
             if count:
                 found.append(
                     SearchRow(
@@ -125,7 +143,7 @@ class LastMinute:
     @property
     def operations(self) -> float | None:
         """Return the operations of each second, those of the view included."""
-        before = sum(self.before.segment.operations) if self.before else 0
+        before = self.kept[0].operations if self.kept else 0
         return (sum(self.now.segment.operations) - before) / self.seconds if self.seconds >= SHORTEST else None
 
     @cached_property
@@ -142,9 +160,14 @@ class LastMinute:
     @cached_property
     def asked(self) -> tuple[Asked, ...]:
         """Return who sent them, the costliest first."""
-        found = _difference(_requesters(self.now), _requesters(self.before))
+        found = self._added("requesters")
         asked = (Asked(*key, count, etime / SECOND, noted) for key, (count, etime, noted) in found.items() if count)
         return tuple(sorted(asked, key=lambda one: (-one.seconds, -one.searches, one)))
+
+    def _added(self, what: str) -> Counts:
+        """Return what was added to the searches, or to the requesters."""
+        whole, *steps = [getattr(one, what) for one in reversed(self.kept)] or [{}]
+        return _difference(getattr(self.look.searches, what), restored(whole, *steps))
 
 
 class LogModel:
@@ -152,50 +175,43 @@ class LogModel:
 
     def __init__(self) -> None:
         self.minute: LastMinute | None = None
-        self._looks: deque[LogLook] = deque()
+        self._kept: deque[Kept] = deque()
 
     def take(self, look: LogLook) -> None:
         """Take the latest counts."""
-        if self._looks and self._looks[-1].beginning != look.beginning:
-            self._looks.clear()
-        now = look.workload
-        since = _last(look) - MINUTE
-        while len(self._looks) > 1 and _last(self._looks[1]) <= since:
-            self._looks.popleft()
-        before = self._looks[0] if self._looks and _last(self._looks[0]) <= since else None
-        self.minute = LastMinute(now, before.workload if before else None)
-        if not self._looks or _last(look) - _last(self._looks[-1]) >= APART:
-            self._looks.append(look)
+        if self._kept and self._kept[-1].beginning != look.beginning:
+            self._kept.clear()
+        kept, segment = self._kept, look.workload.segment
+        last = segment.last_time or 0
+        since = last - MINUTE * SECOND
+        while len(kept) > 1 and kept[1].last_time <= since:
+            kept.popleft()
+        is_long = bool(kept) and kept[0].last_time <= since
+        left_out = look.left_out - kept[0].left_out if kept else 0
+        self.minute = LastMinute(look, tuple(kept) if is_long else (), left_out)
+        if not kept or last - kept[-1].last_time >= APART * SECOND:
+            self._keep(Kept(look.beginning, last, sum(segment.operations), look.left_out, *look.searches))
+
+    def _keep(self, one: Kept) -> None:
+        """Keep a look whole, and of the one before it what has changed since."""
+        if self._kept:
+            before = self._kept[-1]
+            searches, requesters = (
+                changed(getattr(one, what), getattr(before, what)) for what in ("searches", "requesters")
+            )
+            self._kept[-1] = before._replace(searches=searches, requesters=requesters)
+        self._kept.append(one)
 
     def silent_seconds(self) -> float | None:
         """Return how long ago the last record was written; None: there is none."""
         last = self.minute and self.minute.now.segment.last_time
-        return None if not last else time.time() - last / SECOND
+        return None if not last or not self.minute else time.time() + self.minute.look.ahead_seconds - last / SECOND
 
     @property
     def is_silent(self) -> bool:
         """Return whether its last minute is not the present one."""
         silent = self.silent_seconds()
         return silent is None or not -SILENT_SECONDS < silent < SILENT_SECONDS
-
-
-def _last(look: LogLook) -> float:
-    return (look.workload.segment.last_time or 0) / SECOND
-
-
-def _searches(workload: Workload | None) -> Counts:
-    return {
-        (one.shape, one.base, one.scope): (one.answered, one.etime, one.entries, one.unindexed)
-        for one in (workload.plain_searches if workload else ())
-    }
-
-
-def _requesters(workload: Workload | None) -> Counts:
-    return {
-        (search.shape, one.client, one.account): (one.count, one.etime, one.noted)
-        for search in (workload.searches if workload else ())
-        for one in search.requesters  # the same at each base of a shape
-    }
 
 
 def _difference(now: Counts, before: Counts) -> Counts:

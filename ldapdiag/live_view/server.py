@@ -6,11 +6,11 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.load.forecast import InUse, LimitForecast, forecast
+from ldapdiag.analysis.load.forecast import LEAST_GAIN, InUse, LimitForecast, forecast
 from ldapdiag.analysis.load.readings import Reading
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.live_view.judged import judged
-from ldapdiag.live_view.rates import CountSeries, NumberSeries
+from ldapdiag.live_view.rates import MINUTE, CountSeries, NumberSeries
 from ldapdiag.live_view.searches import LogModel
 from ldapdiag.live_view.source import State, TimedSource
 from ldapdiag.report.series import of_readings
@@ -106,6 +106,8 @@ class ServerModel:
         self.started_at: datetime | None = None
         self.has_restarted = False
         """Since the view began."""
+        self.was_filling = False
+        """A forecast had an end, since the server began."""
         self.version = 0
         """Of the rows: it grows with each list, each diagnosis and each addition to the log."""
 
@@ -165,7 +167,15 @@ class ServerModel:
         readings, found = tuple(self.readings), self.judged
         if found is None or found.used is None or found.limit is None:
             return None
-        return forecast(readings, found.limit, InUse(count=found.used, at=found.taken_at))
+        foreseen = forecast(readings, found.limit, InUse(count=found.used, at=found.taken_at))
+        self.was_filling = self.was_filling or foreseen.median is not None
+        return foreseen
+
+    @property
+    def is_falling(self) -> bool:
+        """Return whether there are fewer connections than a minute ago, by more than what counts as growth."""
+        change = self.connections.per_second()
+        return change is not None and change * MINUTE <= -LEAST_GAIN
 
     def clients(self) -> list[LiveRow]:
         """Return the clients, those with something wrong first, then those with the most connections."""
@@ -271,7 +281,7 @@ class ServerModel:
         self.ghosts.clear()
         # What was read before it is of connections that are gone.
         self.judged, self.has_restarted, self._restarted_at = None, True, at
-        self.forecast.state = State()
+        self.forecast.state, self.was_filling = State(), False
         self.version += 1
         if self.listing.state.at < self.counters.state.at:
             self.listing.state = State(doublings=self.listing.state.doublings)

@@ -8,6 +8,7 @@ import platform
 import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,9 +53,12 @@ def go_on(experiment: Experiment, notes: Path = NOTES, tables: Path = TABLES) ->
     journal.unlink()
 
 
-def _commit() -> str:
-    asked = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HOUSE, capture_output=True, check=False)
-    return asked.stdout.decode().strip() or "unknown"
+def _commit(house: Path = HOUSE) -> str:
+    """Return the commit whose programs ran, `-dirty` if they were changed: by more than the tables of experiments."""
+    git = partial(subprocess.run, cwd=house, capture_output=True, check=False)
+    commit = git(["git", "describe", "--always"]).stdout.decode().strip()
+    changed = git(["git", "diff", "--quiet", "HEAD", "--", ".", ":!docs/experiments"]).returncode
+    return f"{commit}{'-dirty' * bool(changed)}" if commit else "unknown"
 
 
 def _add_table(experiment: Experiment, rows: list[Row], file: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from experiments.notebook import AS_EXPECTED, HOUSE, Experiment, go_on
+from experiments.notebook import AS_EXPECTED, HOUSE, Experiment, _commit, go_on
 
 NAMES = (
     "hostile-logs",
@@ -70,3 +70,21 @@ def test_a_finished_one_adds_a_dated_table_and_begins_anew(tmp_path) -> None:
     assert table[:3] == ["# Tried", "", "Nothing."]
     assert sum(line.startswith("## 20") for line in table) == 2
     assert sum(line.startswith("| one | False \\| one | ") for line in table) == 2
+
+
+def test_a_table_of_another_experiment_is_no_change_of_the_programs(tmp_path) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x", *arguments], cwd=tmp_path, check=True)
+
+    table, program = tmp_path / "docs" / "experiments" / "tried.md", tmp_path / "program"
+    table.parent.mkdir(parents=True)
+    git("init", "-q")
+    for file in (table, program):
+        file.write_text("one")
+    git("add", ".")
+    git("commit", "-q", "-m", "x")
+    commit = _commit(tmp_path)
+    table.write_text("two")
+    assert _commit(tmp_path) == commit
+    program.write_text("two")
+    assert _commit(tmp_path) == f"{commit}-dirty"

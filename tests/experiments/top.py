@@ -74,6 +74,7 @@ def _leak(place: Watched, family: str, _: int, small: bool) -> tuple[str, list[s
         _cure(server, family)
         cured = time.monotonic()
         screen.shows(lambda text: _rate(text, "10.77.2.2") <= 0.3 * 60 * RATE, "the cure is not seen", seconds=300)
+        screen.shows(lambda text: "full in" not in text, "the hours are those of before the cure", seconds=300)
         _settled(screen, f"leak-{family}-cured")
         seen.append(f"cured: {_rate(_text(screen), '10.77.2.2'):+.0f}/min after {time.monotonic() - cured:.0f} s")
     return "; ".join(seen), wrong

@@ -242,9 +242,12 @@ def _line(process: subprocess.Popen[bytes]) -> bytes:
 
 
 def _children(pid: int) -> list[int]:
-    with suppress(OSError):
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
+    """Return the children of a process, whichever of its threads has started them."""
+    found = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += [int(child) for child in thread.read_text().split()]
+    return found
 
 
 def _only_child(pid: int) -> int:

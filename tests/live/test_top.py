@@ -21,6 +21,8 @@ from ldapdiag.sources.history.recorded_runs import read
 RATE = 2
 """Connections a second that the leak opens."""
 BOX_SECONDS = 2
+SESSIONS = "ps -eo args | grep -E '^(sh|dd .*|tail .*)$|[s]shd.*@notty' || true"
+"""Prints the sessions of ssh on a host, and what the script runs there."""
 MIDDLE, SHAPE = "(description=*iddl*)", "(description=*?*)"
 
 
@@ -94,7 +96,7 @@ def test_nothing_is_left_when_the_terminal_goes(laboratory, topology, desk, numb
             screen.run("kill-session")
         wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in processes), "a process is left", seconds=20)
     wait_for(lambda: not ours(server, desk), "a connection of the desk is left", seconds=20)
-    assert not topology.ldap.run("pgrep -f '[s]h -s' || true").strip()
+    wait_for(lambda: not topology.ldap.run(SESSIONS).strip(), "a session is left", seconds=20)
 
 
 def test_ghosts_move_to_the_top_and_are_recorded(laboratory, topology, desk, start, tmp_path: Path) -> None:
@@ -184,3 +186,27 @@ def test_a_named_log_is_removed_while_it_is_followed(laboratory, topology, desk)
             screen.shows(lambda text: "(uid=?)" in text and "OLD" not in text, "not the new file", seconds=90)
         screen.keys("q")
         screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)
+
+
+def test_a_log_is_followed_over_ssh(laboratory, topology, desk) -> None:
+    """The ssh of the log is killed and comes back; the log is rotated; nothing is left on the server's host."""
+    server = laboratory.server("389-ds", topology.ldap)
+    command = desk.command("top", "ldap://ldap", "ssh://ldap", *desk.bind, "--every", "600", "--apart", "1")
+    with Multiplexer(topology.desk, command, env=desk.environment, name="ssh-log", size=(120, 24)) as screen:
+        screen.keys("f")
+        with searching(server, {"middle": Lane("dc=example,dc=com", "sub", MIDDLE)}) as client:
+            begun = time.monotonic()
+            text = screen.shows(lambda text: SHAPE in text and time.monotonic() - begun > 80, "no search", seconds=120)
+            shown_at = time.monotonic()
+        minute = [one for one in client.of("middle") if shown_at - 65 < one.ended <= shown_at - 5]
+        assert float(row(text, SHAPE)[2]) == pytest.approx(len(minute) / 60, rel=0.25), text
+        screen.shows(lambda text: re.search(r"diagnosis \d+ s ago", text), "no diagnosis", seconds=90)
+        (ssh,) = [one for one in screen.processes() if Path(f"/proc/{one}/comm").read_text() == "ssh\n"]
+        os.kill(ssh, signal.SIGKILL)
+        screen.shows(lambda text: "log OLD" in text and "not followed" in text, "the lost session is not shown")
+        server.restart()  # 389-ds then begins another file
+        with searching(server, {"uid": Lane("dc=example,dc=com", "sub", "(uid=no)")}):
+            screen.shows(lambda text: "(uid=?)" in text and "OLD" not in text, "does not come back", seconds=120)
+        assert topology.ldap.run(SESSIONS).strip()
+        screen.run("kill-session")
+        wait_for(lambda: not topology.ldap.run(SESSIONS).strip(), "a process is left", seconds=20)

@@ -102,6 +102,20 @@ def test_hours_left_are_of_counters_that_go_on() -> None:
     assert "full in" not in screen(stage)
 
 
+def test_after_a_cure_it_no_longer_fills() -> None:
+    stage, begun = incident(), datetime.now(UTC)
+    stage.server.now = lambda: begun + timedelta(seconds=stage.now)
+    said = []
+    for counts in (range(310, 810, 5), range(800, 320, -40), [320] * 30):
+        for held in counts:
+            stage.counters = look(current_connections=held)
+            stage.pass_seconds(3)
+        stage.server.forecast.ask_once()
+        said.append(screen(stage).splitlines()[3].partition("─ ")[2].strip())
+    assert said[0].startswith("full in ")
+    assert said[1:] == ["falls", "no longer fills"]
+
+
 def test_a_server_whose_clock_is_ahead_has_no_negative_time() -> None:
     stage = Stage()
     stage.holds(monitored(1, APP1), started_at=datetime.now(UTC) + timedelta(minutes=5))
@@ -155,6 +169,19 @@ def test_a_silent_log_is_old() -> None:
     stage.log = logged((SHAPE, APP1, "uid=a"), silent_seconds=200)
     stage.pass_seconds(1)
     assert "searches 1 (OLD)   order: time   60 s until 200 s ago" in screen(stage, of_searches())
+    late = logged((SHAPE, APP1, "uid=a"), silent_seconds=200)
+    stage.log = replace(late, ahead_seconds=-195.0)  # the clock of its server is late
+    stage.pass_seconds(1)
+    assert re.search(r"searches 1   order: time   60 s until [56] s ago", screen(stage, of_searches()))
+
+
+def test_what_was_left_out_of_a_log_is_stated() -> None:
+    stage = Stage()
+    for left_out in (0, 3 << 20):
+        stage.log = replace(logged((SHAPE, APP1, "uid=a")), left_out=left_out)
+        stage.pass_seconds(1)
+    assert "log in part: 1/s" in screen(stage, of_searches())
+    assert "3 MiB left out: too many at once" in screen(stage, of_searches(), width=120)
 
 
 def test_why_there_are_no_searches() -> None:
@@ -249,3 +276,19 @@ def test_one_client_shows_both_ends_and_its_connections() -> None:
     assert "267 connections" in text
     text = screen(incident(), View(page=Shown.ONE, chosen=APP2), width=100)
     assert "the client's sockets were not read" in text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 15)])
+def test_the_line_above_a_page_is_that_of_the_page(size: tuple[int, int]) -> None:
+    stage, view = incident(), View()
+    stage.log = logged(("(uid=?)", "10.77.2.2", "uid=a"))
+    stage.pass_seconds(1)
+    titles = []
+    for keys in ("", "?", "d", "\r", "f", "\r", "a"):
+        for key in keys:
+            view.press("enter" if key == "\r" else key, key, stage.model)
+        titles.append(draw(stage.model, view, *size)[6].plain)
+    assert titles[1] == "keys and columns   Escape: back to clients"
+    assert titles[2] == "the diagnosis of all targets   Escape: back to clients"
+    assert [title.split()[0] for title in (titles[0], *titles[4:])] == ["clients", "searches", "one", "accounts"]
+    assert titles[5] == "one of 1 searches   Escape: back to searches"

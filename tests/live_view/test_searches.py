@@ -10,15 +10,13 @@ from threading import Event
 import pytest
 
 import log_lines
-from ldapdiag.analysis.log.workload import Workload
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER
-from ldapdiag.live_view.searches import LastMinute, LogModel
+from ldapdiag.live_view.searches import LogModel
 from ldapdiag.sources.logs import followed_logs
-from ldapdiag.sources.logs.log_watch import LogWatch, NotFollowedError
-from live_views import logged
+from ldapdiag.sources.logs.log_watch import LocalFiles, LogWatch, NotFollowedError
+from live_views import logged, look_of
 
 pytestmark = pytest.mark.usefixtures("scanner")
 EVERY = 3
@@ -26,7 +24,7 @@ EVERY = 3
 
 
 def watch(*files: Path) -> LogWatch:
-    return LogWatch(lambda: [str(one) for one in files], "", Event())
+    return LogWatch(lambda: LocalFiles([str(one) for one in files], ""), Event())
 
 
 def write(file: Path, data: bytes) -> None:
@@ -111,7 +109,7 @@ def test_a_log_that_ends_begins_anew(tmp_path: Path) -> None:
     file, other, model = tmp_path / "access", tmp_path / "other", LogModel()
     write(file, log_lines.run(1, 300, every=EVERY))
     files = [file]
-    log = LogWatch(lambda: [str(one) for one in files], "", Event())
+    log = LogWatch(lambda: LocalFiles([str(one) for one in files], ""), Event())
     model.take(log.look())
     log._readings = iter(())
     files[:] = [other]
@@ -125,11 +123,15 @@ def test_a_log_that_ends_begins_anew(tmp_path: Path) -> None:
 
 def test_what_a_full_table_moves_to_all_others_is_no_addition() -> None:
     many = [(f"(a{number}=?)", "10.77.2.2", "uid=a") for number in range(4)]
-    before, now = logged(*many).workload, Segment()
-    now.first_time, now.last_time = before.segment.first_time, before.segment.last_time + 70 * SECOND
+    before, now = logged(*many), Segment()
+    now.first_time, now.last_time = before.workload.segment.first_time, before.workload.segment.last_time + 70 * SECOND
     for key, count in (((b"(a0=?)", b"dc=x", 2), 63), ((OTHER, OTHER, -1), 3 * 60 + 5)):
         row = now.shape(key)
         row.requests = row.answered = count
         row.etime = count * SECOND
-    minute = LastMinute(Workload(now, Family.DS389), before)
+    model = LogModel()
+    for look in (before, look_of(now)):
+        model.take(look)
+    minute = model.minute
+    assert minute is not None
     assert {row.name: row.count for row in minute.rows} == {"(a0=?)": 3, "other": 5}

@@ -133,8 +133,7 @@ class SearchGroup:
     @property
     def unindexed(self) -> int:
         """The number noted as fully or partly unindexed; later pages of a search not counted."""
-        later = self.notes.get(LATER_PAGE, 0) if FIRST_PAGE in self.notes else 0
-        return sum(count for notes, count in self.notes.items() if is_unindexed(notes)) - later
+        return unindexed_of(self.notes)
 
     @property
     def unidentified(self) -> bool:
@@ -170,6 +169,25 @@ class SearchGroup:
 def is_unindexed(notes: str) -> bool:
     """Return whether a result's notes mean unindexed, fully or in part (389-ds A, U; OpenDJ and Ping unindexed)."""
     return not {"A", "U", "unindexed"}.isdisjoint(notes.split(","))
+
+
+def unindexed_of(notes: Mapping[str, int]) -> int:
+    """Return how many results have notes that mean unindexed, later pages of a search not counted."""
+    later = notes.get(LATER_PAGE, 0) if FIRST_PAGE in notes else 0
+    return sum(count for noted, count in notes.items() if is_unindexed(noted)) - later
+
+
+def searches_of(segment: Segment, name: str) -> tuple[SearchGroup, ...]:
+    """Return the searches of the filter shape with this name, as search_groups without requesters and trends."""
+    folded = caseless(name.encode(errors="backslashreplace"))
+    unseen = name == UNKNOWN_NAME
+    return _ranked_groups(
+        segment,
+        None,
+        None,
+        lambda key: key,
+        lambda shape: caseless(shape) == folded or (unseen and shape == UNSEEN_SEARCH[0]),
+    )
 
 
 def search_groups(segment: Segment, accounts: SpellingCounts | None, axis: TimeAxis | None) -> tuple[SearchGroup, ...]:
@@ -263,14 +281,15 @@ def unindexed_notices(segment: Segment) -> tuple[UnindexedNotice, ...]:
         counts[key] = counts.get(key, 0) + count
     notices = []
     for (search, internal), count in counts.items():
-        shape_name, base_name, scope_name = _names(search, shapes, bases)
+        shape_name, base_name, scope_name = names_of(search, shapes, bases)
         notices.append(
             UnindexedNotice(shape=shape_name, base=base_name, scope=scope_name, internal=internal, count=count)
         )
     return tuple(sorted(notices, key=lambda each: (-each.count, each.shape, each.base, each.scope, each.internal)))
 
 
-def _names(key: ShapeKey, shapes: SpellingCounts, bases: SpellingCounts) -> tuple[str, str, str]:
+def names_of(key: ShapeKey, shapes: SpellingCounts, bases: SpellingCounts) -> tuple[str, str, str]:
+    """Return shape, base and scope of a folded key in words."""
     if key == UNSEEN_SEARCH:
         return (UNKNOWN_NAME,) * 3
     if key == (OTHER, OTHER, -1):
@@ -281,7 +300,7 @@ def _names(key: ShapeKey, shapes: SpellingCounts, bases: SpellingCounts) -> tupl
 
 def _place(members: set[ShapeKey], shapes: SpellingCounts, bases: SpellingCounts) -> tuple[str, str, str, int]:
     """Return shape, base, scope and number of bases of the searches that are one group."""
-    names = sorted(_names(member, shapes, bases) for member in members)
+    names = sorted(names_of(member, shapes, bases) for member in members)
     distinct = sorted({base for _, base, _ in names})
     scopes = ", ".join(sorted({scope for _, _, scope in names}))
     return names[0][0], distinct[0] if len(distinct) == 1 else "", scopes, len(distinct)

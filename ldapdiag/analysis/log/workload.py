@@ -167,14 +167,7 @@ class Workload:
     @cached_property
     def _accounts(self) -> SpellingCounts:
         """The spellings of all accounts in the log."""
-        spellings = SpellingCounts(folded_dn)
-        for account, count in self.segment.accounts.items():
-            spellings.add(account, count)
-        for (_, _, _, account, _), counts in self.segment.attribution.items():
-            spellings.add(account, counts[0])
-        for (_, account), row in self.segment.idle_times.items():
-            spellings.add(account, row.count)
-        return spellings
+        return account_spellings(self.segment)
 
     def _account(self, dn: bytes) -> str:
         return display_name(self._accounts.respelled(dn))
@@ -327,6 +320,18 @@ class Workload:
     def versions(self) -> tuple[str, ...]:
         """The server's versions, by log headers and start messages."""
         return tuple(sorted({text(version) for _, version in self.segment.instances if version}))
+
+
+def account_spellings(segment: Segment) -> SpellingCounts:
+    """Return the spellings of all accounts in a log."""
+    spellings = SpellingCounts(folded_dn)
+    for account, count in segment.accounts.items():
+        spellings.add(account, count)
+    for (_, _, _, account, _), counts in segment.attribution.items():
+        spellings.add(account, counts[0])
+    for (_, account), row in segment.idle_times.items():
+        spellings.add(account, row.count)
+    return spellings
 
 
 def _client(address: str, row: ClientRow, idle: IdleRow) -> ClientActivity:

@@ -12,7 +12,7 @@ from ldapdiag.sources.collection_options import Mechanism, StartTls
 from ldapdiag.sources.live.ldap.directory import query_directory
 from ldapdiag.sources.live.local_host import LocalCollector
 from ldapdiag.sources.live.ssh import access_logs
-from ldapdiag.sources.live.ssh.remote import ScriptSession, ssh_command
+from ldapdiag.sources.live.ssh.remote import session_with
 from ldapdiag.sources.live.ssh.remote_file import RemoteFileCollector
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.targets import LOCAL_SOCKET, LdapTarget, LocalTarget, NamespaceTarget, SshTarget
@@ -134,17 +134,7 @@ class SshCollector:
 
     def __init__(self, target: SshTarget, options: CollectionOptions, stop: threading.Event, budget: Budget) -> None:
         self.target = target.label
-        self._session = ScriptSession(
-            argv=ssh_command(target.user, target.host, target.port, options.timeout_seconds),
-            target=target.label,
-            folder=target.name,
-            sudo=options.sudo,
-            timeout_seconds=options.timeout_seconds,
-            stop=stop,
-            budget=budget,
-            test_command=_test_command(target),
-            may_be_windows=True,
-        )
+        self._session = session_with(target, options, stop, budget)
 
     @property
     def clock_offset(self) -> ClockOffset | None:
@@ -166,9 +156,3 @@ class SshCollector:
     def close(self) -> None:
         """End the script."""
         self._session.close()
-
-
-def _test_command(target: SshTarget) -> str:
-    port = f"-p {target.port} " if target.port is not None else ""
-    user = f"{target.user}@" if target.user else ""
-    return f"ssh {port}{user}{target.host.strip('[]')} true"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from ldapdiag.analysis.log.search_counts import search_counts
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.combine import combine
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import Event
 
-    from ldapdiag.evidence.access_log import CountedLog
+    from ldapdiag.analysis.log.search_counts import SearchCounts
+    from ldapdiag.evidence.access_log import CountedLog, LogStream
     from ldapdiag.sources.logs.access_log import ScannedLogs
 
 
@@ -30,25 +32,75 @@ class LogLook:
     """What a log has counted so far."""
 
     workload: Workload
+    searches: SearchCounts
     logs: tuple[CountedLog, ...]
     """The same by stream."""
     seconds: float
     """How long reading and counting took."""
     beginning: int
     """Looks with the same number continue the same counts."""
+    left_out: int = 0
+    """Bytes of the log that were not counted so far, because too many came at once."""
+    ahead_seconds: float = 0.0
+    """How far the clock of the server is ahead."""
+
+
+class LogFiles(Protocol):
+    """The files that have the log of a server, here or as a copy of those on another host."""
+
+    files: Sequence[str]
+    left_out: int
+    """Bytes of the log that no file has, because too many came at once."""
+    ahead_seconds: float
+    """How far the clock of the server is ahead of the one here; about a second of it is uncertain."""
+
+    def more(self) -> None:
+        """Let the files have what has been written since. Raises LdapdiagError."""
+
+    def described(self, stream: LogStream) -> LogStream:
+        """Return a stream of the files as that of the log."""
+
+    def explained(self, reason: str) -> str:
+        """Return a reason that names the log."""
+
+    def close(self) -> None:
+        """End what was begun; may be called more than once."""
+
+
+class LocalFiles:
+    """The files of a log on this host."""
+
+    left_out = 0
+    ahead_seconds = 0.0
+
+    def __init__(self, files: Sequence[str], folder: str) -> None:
+        """`folder` is that of the other evidence of their host; empty: it is not known."""
+        self.files = files
+        self._folder = folder
+
+    def more(self) -> None:
+        """Do nothing: the server writes them."""
+
+    def described(self, stream: LogStream) -> LogStream:
+        """Return the stream in the folder of its host."""
+        return replace(stream, folder=self._folder or stream.folder)
+
+    def explained(self, reason: str) -> str:
+        """Return the reason."""
+        return reason
+
+    def close(self) -> None:
+        """Do nothing: nothing was begun."""
 
 
 class LogWatch:
     """Follows the log of one server."""
 
-    def __init__(self, find: Callable[[], Sequence[str]], folder: str, stop: Event) -> None:
-        """`find` returns the files, and raises LdapdiagError with the reason if there are none.
-
-        `folder` is that of the other evidence of their host; empty: it is not known.
-        """
+    def __init__(self, find: Callable[[], LogFiles], stop: Event) -> None:
+        """`find` raises LdapdiagError with the reason if there is no log."""
         self._find = find
-        self._folder = folder
         self._stop = stop
+        self._followed: LogFiles | None = None
         self._readings: Iterator[ScannedLogs] | None = None
         self._beginnings = 0
         self._last: tuple[ScannedLogs, LogLook] | None = None
@@ -58,9 +110,7 @@ class LogWatch:
         """Return the counts of the last look, as evidence."""
         if (last := self._last) is None:
             return ()
-        return tuple(
-            log._replace(stream=replace(log.stream, folder=self._folder or log.stream.folder)) for log in last[1].logs
-        )
+        return last[1].logs
 
     def look(self) -> LogLook:
         """Return the counts, the same object as before if nothing was written. Raises NotFollowedError."""
@@ -70,29 +120,45 @@ class LogWatch:
             if self._last is None or self._last[0] is not reading:
                 self._last = reading, self._counted(reading, began)
         except BaseException as error:
+            reason = self._followed.explained(str(error)) if self._followed else str(error)
             self._readings = self._last = None  # the next look begins anew
+            self.close()
             if isinstance(error, LdapdiagError):
-                raise NotFollowedError(f"not followed, because {error}") from error
+                raise NotFollowedError(f"not followed, because {reason}") from error
             raise
         return self._last[1]
 
+    def close(self) -> None:
+        """End a session with the host of the log."""
+        followed, self._followed = self._followed, None
+        if followed is not None:
+            followed.close()
+
     def _begun(self) -> Iterator[ScannedLogs]:
-        if self._readings is None:
+        if self._readings is None or self._followed is None:
             self._beginnings += 1
-            self._readings = follow(self._find(), workers=1, stop=self._stop, every=0, live=True)
+            self._followed = self._find()
+            self._readings = follow(self._followed.files, workers=1, stop=self._stop, every=0, live=True)
+        else:
+            self._followed.more()
         return self._readings
 
     def _counted(self, reading: ScannedLogs, began: float) -> LogLook:
+        followed = self._followed
         logs = tuple(stream.counted(goes_on=True) for stream in reading.streams)
+        if followed is not None:
+            logs = tuple(log._replace(stream=followed.described(log.stream)) for log in logs)
         families = {log.stream.family for log in logs}
         total = logs[0].segment if len(logs) == 1 else combine(Segment(), *(log.segment for log in logs))
         workload = Workload(total, families.pop() if len(families) == 1 else None)
-        _ = workload.plain_searches  # here, not in the thread of the screen
         return LogLook(
             workload=workload,
+            searches=search_counts(total),  # here, not in the thread of the screen
             logs=logs,
             seconds=time.monotonic() - began,
             beginning=self._beginnings,
+            left_out=followed.left_out if followed else 0,
+            ahead_seconds=followed.ahead_seconds if followed else 0.0,
         )
 
 

@@ -148,14 +148,15 @@ def _found(session: ScriptSession, deadline: float) -> Generator[Gap, None, list
         if isinstance(result, Gap):
             yield result
         else:
-            found += _listed(result[0], session.folder_of(result[0]))
+            found += listed(result[0], session.folder_of(result[0]))
     for logs in _by_server(found).values():
         if not _size(logs):
             yield Gap(target=session.label_of(logs[0].server[0]), reason=f"its access log {logs[0].path} is empty")
     return found
 
 
-def _listed(section: ScriptSection, folder: str) -> Iterator[RemoteLog]:
+def listed(section: ScriptSection, folder: str) -> Iterator[RemoteLog]:
+    """Yield the files of a list, of each server the newest first."""
     for line in section.content.split(b"\n", MAX_LISTED)[:MAX_LISTED]:
         if fields := LISTED.fullmatch(line):
             number, server, size = map(int, fields.groups()[:3])

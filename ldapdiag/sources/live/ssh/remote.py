@@ -51,6 +51,9 @@ from ldapdiag.wording import bound
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ldapdiag.sources.collection_options import CollectionOptions
+    from ldapdiag.sources.targets import SshTarget
+
 SECOND = timedelta(seconds=1)
 
 
@@ -85,6 +88,8 @@ PARTS = (
     "kernel_errors", "logs", "main",
 )  # fmt: skip
 """The files of sources/live/ssh/collect, in the order in which they form one script."""
+FOLLOWING = ("frame", "host", "processes", "servers", "paths", "directories", "logs", "follow", "main")
+"""Those of a session that follows a log: with all the others it is longer than what a pipe takes."""
 MAX_LINE_BYTES = 1 << 16
 """A longer line is processed in parts; no part cuts a marker that is shorter than MAX_MARKER_BYTES."""
 MAX_MARKER_BYTES = 1024
@@ -108,16 +113,16 @@ def ssh_command(user: str | None, host: str, port: int | None, timeout_seconds: 
     return [*command, "--", host.strip("[]"), "sh"]
 
 
-COMMENT = pattern(r"^[ \t]*#.*\n|^[ \t]+", re.MULTILINE)
+COMMENT = pattern(r"^[ \t]*(?:#.*)?\n|^[ \t]+", re.MULTILINE)
 """What only a reader of the script needs. A pipe must take the whole script before the host reads it."""
 
 
-def script(*, with_comments: bool = False, **settings: str | int) -> str:
+def script(parts: Sequence[str] = PARTS, *, with_comments: bool = False, **settings: str | int) -> str:
     """Return the script with its settings in front, and a fresh NONCE; for a session without comments."""
     settings = {"NONCE": secrets.token_hex(16), **settings}
     folder = files("ldapdiag.sources.live.ssh").joinpath("collect")
-    parts = [folder.joinpath(f"{part}.sh").read_text(encoding="ascii") for part in PARTS]
-    text = "\n".join(["".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()), *parts])
+    texts = [folder.joinpath(f"{part}.sh").read_text(encoding="ascii") for part in parts]
+    text = "\n".join(["".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()), *texts])
     return text if with_comments else COMMENT.sub("", text)
 
 
@@ -142,6 +147,8 @@ class ScriptSession:
     """Collect from its other network namespaces, too."""
     extents: bool = True
     """Count the extents of database files. On the local host they are listed only, and the kernel is asked directly."""
+    log: str | None = None
+    """Of a session that only follows a log: the file; empty: that of the server there."""
     sudo: bool = False
     timeout_seconds: float = 30
     """Of each order."""
@@ -192,7 +199,7 @@ class ScriptSession:
     def collect(self) -> Iterator[Input | Gap]:
         """Connect, take a snapshot, and collect settings and server configurations. To be called once."""
         deadline = monotonic() + self.timeout_seconds
-        yield from self._connect(self.argv, self._script_of_sh(), deadline)
+        yield from self.connect(deadline)
         if self._powershell:
             yield from self._by_powershell(deadline, *FIRST_LOOK)
             if self._script is not None:
@@ -246,6 +253,12 @@ class ScriptSession:
         section = self._script.broken_off() if self._script and self._orders else None
         return (section, Span(start=self._orders[0], end=datetime.now(UTC))) if section else None
 
+    def begin_anew(self) -> None:
+        """Let the next order have the whole budget, which earlier answers no longer use."""
+        self.budget = Budget(RUN_BYTES)
+        if self._script is not None:
+            self._script = Script(self._nonce.encode(), self.budget)
+
     def folder_of(self, section: ScriptSection) -> str:
         """Return the folder of a section's pieces."""
         return folder_name(self.folder, section.folder).replace("/", "_")
@@ -260,8 +273,10 @@ class ScriptSession:
         if child is not None:
             child.close()
 
-    def _script_of_sh(self) -> str:
-        return script(
+    def connect(self, deadline: float) -> Iterator[Input | Gap]:
+        """Start the script, which then awaits an order. To be called once."""
+        text = script(
+            PARTS if self.log is None else FOLLOWING,
             NONCE=self._nonce,
             INTERACTIVE=1,
             SUDO="sudo -n" if self.sudo else "",
@@ -269,18 +284,20 @@ class ScriptSession:
             MONITORS=int(self.monitors),
             NAMESPACES=int(self.namespaces),
             EXTENTS=int(self.extents),
+            LOG=self.log or "",
             LIMIT=max(1, min(MAX_COMMAND_SECONDS, int(self.timeout_seconds * 0.7))),
         )
+        yield from self._start(self.argv, text, deadline)
 
     def _by_powershell(self, deadline: float, *steps: str) -> Iterator[Input | Gap]:
         """Connect anew for some steps of the script of Windows, and yield their results."""
         self._script, self._line, self._banner = None, b"", b""
         self._orders.clear()
         text = powershell_script(self._nonce, max(1, int(self.timeout_seconds / 3)), *steps)
-        yield from self._connect(self._powershell, text, deadline)
+        yield from self._start(self._powershell, text, deadline)
         self.close()
 
-    def _connect(self, argv: Sequence[str], text: str, deadline: float) -> Iterator[Input | Gap]:
+    def _start(self, argv: Sequence[str], text: str, deadline: float) -> Iterator[Input | Gap]:
         """Start a shell, and yield the results of a script up to its first request for an order."""
         try:
             self._child = ChildProcess(argv)
@@ -383,3 +400,23 @@ class ScriptSession:
         return Gap(
             target=self.target, reason=reason, how=f"{how}; try: {self.test_command}" if self.test_command else how
         )
+
+
+def session_with(
+    target: SshTarget, options: CollectionOptions, stop: Event, budget: Budget, log: str | None = None
+) -> ScriptSession:
+    """Return a session with a remote host that has not begun."""
+    port = f"-p {target.port} " if target.port is not None else ""
+    user = f"{target.user}@" if target.user else ""
+    return ScriptSession(
+        argv=ssh_command(target.user, target.host, target.port, options.timeout_seconds),
+        target=target.label,
+        folder=target.name,
+        sudo=options.sudo,
+        timeout_seconds=options.timeout_seconds,
+        stop=stop,
+        budget=budget,
+        log=log,
+        may_be_windows=log is None,
+        test_command=f"ssh {port}{user}{target.host.strip('[]')} true",
+    )

@@ -7,8 +7,14 @@ LOG_LINE='conn=[0-9I]|"conn_id"|"connection-id"|"connectionI[Dd]"|"connId"'
 
 # logs: print a list for each namespace: lines of NUMBER SERVER BYTES PATH, the newest file of each server first.
 logs() {
-    LOG_FILES=
+    LOG_FILES=$LOG
     logs_count=0
+    if test -n "$LOG"; then
+        logs_list=1:1:0:$LOG
+        section . access-logs.txt "the log that was named" logs_listed
+        return
+    fi
+    SERVERS=`find_servers`
     logs_in . "$OWN_NAMESPACE"
     for logs_one in `current_others`; do
         other "$logs_one"
@@ -29,11 +35,13 @@ logs_listed() {
 
 # log NUMBER BYTES: print the last BYTES of a file, 0 for all.
 log() {
-    log_nth=0
-    for log_one in $LOG_FILES; do
-        log_nth=`expr $log_nth + 1`
-        test "$log_nth" = "$1" && section . "access-log-$1" "tail -c $2 $log_one" log_content "$log_one" "$2"
-    done
+    log_file "$1"
+    section . "access-log-$1" "tail -c $2 $log_one" log_content "$log_one" "$2"
+}
+
+log_file() {
+    # shellcheck disable=SC2086  # a list of paths without blanks
+    log_one=`echo $LOG_FILES | cut -d " " -f "$1"`
 }
 
 log_content() {

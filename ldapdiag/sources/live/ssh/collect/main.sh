@@ -7,10 +7,10 @@ wait_for_orders() {
             snapshot) snapshot $next_snapshot; next_snapshot=`expr $next_snapshot + 1` ;;
             configuration) configuration ;;
             logs) logs ;;
-            "log "*)
-                # shellcheck disable=SC2086  # the number of a file, and a number of bytes
+            "log "* | "more "*)
+                # shellcheck disable=SC2086  # the name of a function, and numbers
                 set -- $wait_order
-                log "$2" "$3" ;;
+                "$@" ;;
             *) break ;;
         esac
         printf '%s\n' "$NONCE waiting"
