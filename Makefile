@@ -31,6 +31,7 @@ LABORATORY := first=0; second=0; \
 	case $$first$$second in 00) ;; 01 | 10 | 11) \
 	echo "these again, alone:" && $(BIN)/pytest --last-failed --last-failed-no-failures none --numprocesses 0 -v ;; \
 	*) echo "nothing is run again: pytest ended with $$first and $$second"; exit 1 ;; esac
+DESK := $(PYTEST) --numprocesses $$(($$(nproc) + 1))
 PIP := $(BIN)/python -m pip install --quiet
 
 export PYTHON ?= python3
@@ -51,22 +52,17 @@ demo: .venv/installed .venv/native
 
 # --dist loadfile: the tests of one file share what is expensive to make, such as a server. One worker more than there are processors:
 # a good third of the time, a test waits for a process, a limit or a server.
-# At the desk the linters work while tests wait; what they say comes last, and each can fail the run. A shell leaves what it starts
-# with & deaf to Ctrl-C: the trap ends it. In the laboratory they come first: beside them, what is timed would take longer.
+# The linters work beside the tests, in the laboratory beside those that wait for no clock; what they say comes last, and each can
+# fail the run. A shell leaves what it starts with & deaf to Ctrl-C: the trap ends it.
 test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
-ifdef LDAPDIAG_REQUIRE_LAB
-	$(MAKE) --no-print-directory lint
-	$(BIN)/python release/audit.py
-	$(LABORATORY)
-else
+	$(if $(LDAPDIAG_REQUIRE_LAB),$(BIN)/python release/audit.py)
 	@tests=0; lint=0; \
 	$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & linting=$$!; \
 	trap 'kill $$linting; exit 130' HUP INT TERM; \
-	$(PYTEST) --numprocesses $$(($$(nproc) + 1)) || tests=$$?; \
+	($(if $(LDAPDIAG_REQUIRE_LAB),$(LABORATORY),$(DESK))) || tests=$$?; \
 	wait $$linting || lint=$$?; \
 	echo "the linters, beside the tests:"; cat .venv/lint.log; \
 	[ "$$tests$$lint" = 00 ] || { echo "failed: pytest ended with $$tests, the linters with $$lint"; exit 1; }
-endif
 
 lint: .venv/developing .venv/native
 	$(BIN)/ruff check .

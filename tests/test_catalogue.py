@@ -14,8 +14,8 @@ import pytest
 
 import examples
 import sick_site
+from ldapdiag.baseline.comparison import measured
 from ldapdiag.baseline.log_extent import LogExtent
-from ldapdiag.baseline.paired import measured
 from ldapdiag.catalogue import checks_named, installed_checks
 from ldapdiag.check_setting import Value, ladders
 from ldapdiag.diagnosis import Diagnosis, diagnose

@@ -12,7 +12,7 @@ import pytest
 
 from ldapdiag.baseline.reading import report_of
 from ldapdiag.catalogue import installed_checks
-from ldapdiag.cli.baseline import Baseline, compared
+from ldapdiag.cli.judging import Baseline, compared
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.finding import Finding
 from ldapdiag.report import as_json

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import facts
 import histories
 import storage_facts as disk
-from ldapdiag.baseline.paired import ComparedNumber, measured
+from ldapdiag.baseline.comparison import ComparedNumber, measured
 from ldapdiag.baseline.reported import KeptNumber
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.history import History, RecordedVolume

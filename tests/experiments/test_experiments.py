@@ -15,7 +15,6 @@ NAMES = (
     "hostile-logs",
     "distinct-fields",
     "drawn-examples",
-    "drawn-filters",
     "fuzzing",
     "index-incident",
     "client-pools",
@@ -43,6 +42,13 @@ def test_a_small_case_is_as_expected(name: str) -> None:
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert AS_EXPECTED in ran.stdout
+
+
+def test_the_files_of_drawn_filters_exist() -> None:
+    """They are run as they are, by the laboratory tier, too."""
+    from experiments import drawn_filters  # noqa: PLC0415  it reads every test file
+
+    assert all((HOUSE / "tests" / file).is_file() for file in drawn_filters.SERVERS.values())
 
 
 def experiment(*steps: str, failing: str = "") -> Experiment:

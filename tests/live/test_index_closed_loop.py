@@ -366,9 +366,14 @@ def test_nothing_else_has_changed(loop) -> None:
 
 
 def test_without_any_one_index_of_the_plan_something_scans_again(loop) -> None:
-    """And is told so; what is then printed puts the index back."""
+    """And is told so; what is then printed puts the index back.
+
+    With slapd.conf it is the same server: one index shows that the file is changed, and changed back.
+    """
     site, (_, quick) = loop.site, loop.answered
-    for attribute, type_ in sorted((name, one) for name, types in PLANNED.items() for one in types):
+    by_file = site.configured[-1] == SLAPD_FILE
+    every = sorted((name, one) for name, types in PLANNED.items() for one in types)
+    for attribute, type_ in every[: 1 if by_file else None]:
         site.drop(attribute, type_)
         told = site.ask(times=OFTEN[site.at_389], ended=True)
         slower = [name for name, answers in told.items() if fastest(answers) >= AT_LEAST * fastest(quick[name])]

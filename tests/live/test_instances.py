@@ -62,7 +62,7 @@ class Site:
         assert said.code == 1
 
 
-@pytest.fixture(scope="module", params=[2, 10])
+@pytest.fixture(scope="module", params=[2, 5])
 def site(request, laboratory):
     with Topology() as running:
         yield Site(running, laboratory.folder, [389, *(1389 + number for number in range(request.param - 1))])

@@ -17,7 +17,7 @@ from lab.host import Host
 from lab.predicted_times import predictions, summary, table
 from lab.search_kinds import SMALL, USER, kinds_of
 from lab.search_load import send
-from lab.two_databases import PARTNERS
+from lab.two_databases import PARTNERS, entries_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,12 @@ KNOWN: dict[tuple[str, str], set[str]] = {
     ("389-ds", "answers"): {"range-more-digits"},
 }
 """Kinds of search that the server contradicts, by family and claim, with the reason."""
+ATTRIBUTES = {
+    "eq-employee": "employeeNumber", "eq-room": "roomNumber", "eq-department": "departmentNumber", "eq-city": "l",
+    "eq-manager": "manager", "eq-indexed-many": "gidNumber",
+    "partners-department": "departmentNumber", "partners-given": "givenName",
+}  # fmt: skip
+"""Kinds of one equality, and its attribute."""
 PERHAPS = {
     "partners-given",  # whether 286 of 8,000 entries are too many for an index depends on what the scan took
     "eq-rare-value",  # of the same shape as one that 12,000 entries match: their mean decides
@@ -65,6 +71,15 @@ def compare(loop: Loop, claim: str, contradicted: set[str]) -> None:
     unexpected = contradicted - PERHAPS
     seen = {name: [loop.seen(name, number) for number in (0, 1)] for name in unexpected}
     assert unexpected == KNOWN.get((loop.family, claim), set()), seen
+
+
+def test_a_server_has_what_the_generator_says(loop) -> None:
+    kinds = kinds_of(loop.family)
+    for name, attribute in ATTRIBUTES.items():
+        for one in loop.first.records[name]:
+            value = kinds[name].branch.person(one.sent.number)[attribute][0]
+            assert one.sent.entries == entries_with(kinds[name].branch, attribute, value), name
+    assert "eq-city" in loop.first.scans, "the limits of the probing accounts are not enforced"
 
 
 def test_what_is_resolved_scans_no_more(loop) -> None:

@@ -14,9 +14,9 @@ import examples
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.sources.logs.merging import PeriodCounts
 from ldapdiag.sources.logs.native import NativeCounts
 from ldapdiag.sources.logs.period import Period, Place, WholeRecords
-from ldapdiag.sources.logs.period_counts import PeriodCounts
 from ldapdiag.sources.logs.stream_counts import ReferenceCounts, StreamCounts
 from log.comparable import plain
 from log.real_logs import ALL_LOGS, REAL_LOGS, RealLog

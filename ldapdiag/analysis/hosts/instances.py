@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.listeners import unfit_because
@@ -27,6 +27,20 @@ from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.idle.enforcement import UNKNOWN_PRODUCT, IdleEnforcement
 from ldapdiag.servers.product import Product
 from ldapdiag.servers.products import product_of
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.threads import ProcessThreads
+
+
+def readings_of(server: Instance, threads: tuple[ProcessThreads, ...]) -> list[ProcessThreads]:
+    """Return the readings of a server's process: of several by its sockets, the one that was read last."""
+    on_host = [thread for thread in threads if thread.origin.host == server.host]
+    own = [one for one in on_host if one.pid in server.pids]
+    if not own and not server.pids and server.is_only and len({one.pid for one in on_host}) == 1:
+        own = on_host
+    latest = max(own, key=lambda one: (one.uptime_seconds or 0.0, one.pid), default=None)
+    return [one for one in own if latest is not None and one.pid == latest.pid]
+
 
 T = TypeVar("T")
 

@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from ldapdiag.analysis.hosts.hints import processes_named
 from ldapdiag.analysis.hosts.host import Host
-from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.hosts.process_readings import readings_of
+from ldapdiag.analysis.hosts.instances import Instance, readings_of
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.load.thread_activity import STOPPED, ThreadActivity, thread_activity
 from ldapdiag.analysis.load.unread_requests import UnreadRequests, unread_requests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.extended_operations import START_TLS
+from ldapdiag.analysis.log.operations import START_TLS
 from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded_dn, ranked, text
 from ldapdiag.evidence.addresses import is_loopback, normalise_address
 from ldapdiag.evidence.log.connection import UNKNOWN

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.hosts.process_readings import readings_of
+from ldapdiag.analysis.hosts.instances import Instance, readings_of
 from ldapdiag.analysis.log.quantiles import Quantiles, kind_times
 from ldapdiag.analysis.log.slow_operations import SlowCause
 from ldapdiag.analysis.log.traffic import Traffic

@@ -16,15 +16,34 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY, Configuration
-from ldapdiag.evidence.configuration.dsee import OWN_NAMES as DSEE_NAMES
-from ldapdiag.evidence.configuration.dsee import identity_of
-from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
+
+DSEE_NAMES = (
+    "ds-maxheaphigh",
+    "ds-maxheaplow",
+    "ds-start-tls-enabled",
+    "nsslapd-infolog-area",
+    "nsslapd-infolog-level",
+    "nsslapd-maxconnections",
+)
+"""Attributes of DSEE that no 389-ds version has. Their defaults differ, so the product matters.
+
+Source: Oracle E28967 (man pages of section 5dsconf)."""
+
+
+def identity_of(entry: Entry) -> ServerIdentity:
+    """Return the product of a cn=config entry, by its version or an attribute of DSEE; by default 389-ds."""
+    identity = identify(entry.first("nsslapd-versionstring"))
+    if identity and identity.family in {Family.DS389, Family.DSEE}:
+        return identity
+    return ServerIdentity(family=Family.DSEE if any(name in entry for name in DSEE_NAMES) else Family.DS389)
+
 
 OWN_NAMES = "nsslapd-"
 BACKLOGS = ("nsslapd-listen-backlog-size", "nsslapd-listenBacklog", "nsslapd-listen-backlog")

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration import CONFIG
-from ldapdiag.evidence.configuration.dsee import identity_of
+from ldapdiag.evidence.configuration.ds389 import identity_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.ds389 import BELOW, DATABASES, NO_BACKENDS, VENDORS_OF_DSEE, rdns
 from ldapdiag.evidence.storage.settings import Role, SettingsReader

@@ -23,11 +23,13 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.evidence.storage import slapd_conf_settings, slapd_settings
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, alternative
 from ldapdiag.servers.commands.ldap_tools import as_root
 from ldapdiag.servers.openldap.remedies import RESTART, modify
-from ldapdiag.servers.openldap.written_storage import Written, written
 from ldapdiag.servers.volumes.layout_remedies import faster_disk
 from ldapdiag.servers.volumes.storage_rules import (
     LOSS,
@@ -44,6 +46,52 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
     from ldapdiag.servers.commands.server_address import ServerAddress
+
+KNOWN_FLAGS = frozenset({"nosync", "nometasync", "writemap", "mapasync", "nordahead"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The settings of one database."""
+
+    backend: str
+    """{1}mdb"""
+    names: tuple[str, str, str]
+    """Of olcDbNoSync, olcDbEnvFlags and olcDbCheckpoint."""
+    no_sync: str
+    """TRUE, FALSE or empty."""
+    flags: tuple[str, ...]
+    checkpoint: str
+
+    @property
+    def is_lmdb(self) -> bool:
+        """Return whether it is an LMDB database."""
+        return self.backend.endswith("mdb")
+
+    @property
+    def is_unsynced(self) -> bool:
+        """Return whether no change is flushed: either setting has this effect; after a start the last one read wins."""
+        return self.no_sync.upper() == "TRUE" or "nosync" in self.flags
+
+    @property
+    def minutes(self) -> int | None:
+        """Return the minutes between checkpoints; None: none is set."""
+        return whole_number([*self.checkpoint.split(), "0"][1]) if self.checkpoint else None
+
+
+def written(settings: StorageSettings, backend: str) -> Written:
+    """Return the settings of one database."""
+    of_file = bool(settings.file) and not any(setting.name.startswith("olc") for setting in settings.settings)
+    source = slapd_conf_settings if of_file else slapd_settings
+    flags = settings.value(source.FLAGS, backend).lower().split()
+    return Written(
+        backend=backend,
+        names=(source.NO_SYNC, source.FLAGS, source.CHECKPOINT),
+        no_sync=settings.value(source.NO_SYNC, backend),
+        flags=tuple(dict.fromkeys(flag for flag in flags if flag in KNOWN_FLAGS)),
+        checkpoint=settings.value(source.CHECKPOINT, backend),
+    )
+
 
 DISORDER = "LMDB's pages reach the disk in any order, so the database may be damaged, not only older."
 LAST = "A power cut or a crash of the system may lose the last confirmed change of the database."

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import command
 from command import ldapdiag
 from fleet_logs import LoggedServer
 
@@ -82,11 +81,9 @@ def test_few_results_say_nothing(tmp_path: Path) -> None:
     assert fleet_of(tmp_path, *OTHERS, lacking)["differing_searches"] == []
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.long)])
-def test_many_servers_take_at_most_forty_lines(tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "PATIENCE", 300)  # a thousand servers take 20 s of one core
+def test_many_servers_take_at_most_forty_lines(tmp_path: Path) -> None:
     lacking = {7, 20, 21, 22, 23, 24, 30}
-    for number in range(count):
+    for number in range(60):
         LoggedServer(name=f"ds{number:04}", connections=110, lacks_index=number in lacking).write(tmp_path)
     lines = ldapdiag("log", "--by", "server", tmp_path).text.splitlines()
     assert len(lines) <= 40

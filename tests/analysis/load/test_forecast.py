@@ -66,13 +66,12 @@ def test_the_interval_contains_the_truth_of_most_leaks(leaks) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [1, 5000])
-def test_of_500_leaks_the_interval_contains_85_to_97_percent(seed: int) -> None:
+def test_of_500_leaks_the_interval_contains_85_to_97_percent() -> None:
     """Half of them are of a mechanism that the estimator was not written against; each half is within reach, too."""
     made = missed = 0
     widths = []
     for leaks in (drawn_leaks, event_driven_leaks):
-        some, wrong, width = misses(tuple(islice(leaks(seed), 250)))
+        some, wrong, width = misses(tuple(islice(leaks(1), 250)))
         assert 0.82 <= 1 - wrong / some <= 0.97
         made, missed = made + some, missed + wrong
         widths.append(width)

@@ -17,7 +17,7 @@ import examples
 import log_lines
 from ldapdiag.sources.logs import batches, chunks
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
-from ldapdiag.sources.logs.period_counts import PeriodCounts
+from ldapdiag.sources.logs.merging import PeriodCounts
 
 pytestmark = pytest.mark.usefixtures("scanner")
 

@@ -19,8 +19,8 @@ import native_stand_in
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import batches, chunks, native
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
+from ldapdiag.sources.logs.merging import PeriodCounts
 from ldapdiag.sources.logs.native import NoNativeError
-from ldapdiag.sources.logs.period_counts import PeriodCounts
 from log.comparable import plain
 
 TEXT = log_lines.header() + log_lines.run(1, 600, every=0.1)

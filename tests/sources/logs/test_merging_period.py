@@ -10,10 +10,10 @@ import log_lines
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.sources.logs import batches, chunks, period_counts
+from ldapdiag.sources.logs import batches, chunks, merging
 from ldapdiag.sources.logs.access_log import ScannedStream, read
+from ldapdiag.sources.logs.merging import PeriodCounts
 from ldapdiag.sources.logs.period import Period, Place, WholeRecords
-from ldapdiag.sources.logs.period_counts import PeriodCounts
 from ldapdiag.sources.logs.stream_counts import ReferenceCounts
 from log.comparable import plain
 from log.scanners import need_native
@@ -109,7 +109,7 @@ def part(lines: int, time: int) -> WholeRecords:
 def test_many_later_records_in_a_row_end_the_reading_however_they_are_cut(
     monkeypatch: pytest.MonkeyPatch, cut: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(period_counts, "ENOUGH_LATER", 10)
+    monkeypatch.setattr(merging, "ENOUGH_LATER", 10)
     reading = PeriodCounts(ReferenceCounts(), Period(None, log_lines.at(5)))
     for some in cut:
         assert not reading.is_over
