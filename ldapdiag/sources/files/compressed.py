@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import zlib
 from typing import TYPE_CHECKING, Protocol, cast
@@ -89,6 +90,26 @@ def _zstd_module() -> ModuleType:
     else:
         from backports import zstd  # noqa: PLC0415  an optional library
     return zstd
+
+
+def fastest() -> str:
+    """Return what `packed` compresses with: zstd, or zlib where its library is not installed."""
+    try:
+        return _zstd_module().__name__.rpartition(".")[2]
+    except ImportError:
+        return zlib.__name__
+
+
+def packed(value: object) -> bytes:
+    """Return a value for another process of the same installation, pickled and compressed."""
+    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    return zlib.compress(data, 1) if fastest() == zlib.__name__ else cast("bytes", _zstd_module().compress(data, 1))
+
+
+def unpacked(data: bytes) -> object:
+    """Return the value that was packed, by our own process there."""
+    plain = zlib.decompress(data) if fastest() == zlib.__name__ else _zstd_module().decompress(data)
+    return pickle.loads(plain)  # noqa: S301  as Dask does with all results
 
 
 def _zstd() -> Decompressor:
