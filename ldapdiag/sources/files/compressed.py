@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 import zlib
 from typing import TYPE_CHECKING, Protocol, cast
@@ -102,12 +101,16 @@ def fastest() -> str:
 
 def packed(value: object) -> bytes:
     """Return a value for another process of the same installation, pickled and compressed."""
+    import pickle  # noqa: PLC0415  import late
+
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     return zlib.compress(data, 1) if fastest() == zlib.__name__ else cast("bytes", _zstd_module().compress(data, 1))
 
 
 def unpacked(data: bytes) -> object:
     """Return the value that was packed, by our own process there."""
+    import pickle  # noqa: PLC0415  as above
+
     plain = zlib.decompress(data) if fastest() == zlib.__name__ else _zstd_module().decompress(data)
     return pickle.loads(plain)  # noqa: S301  as Dask does with all results
 
