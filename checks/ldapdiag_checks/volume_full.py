@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.forecast import LimitForecast
-from ldapdiag.analysis.storage.filling import NO_RUNS, clause, filling, reached, when
+from ldapdiag.analysis.storage.filling import NO_RUNS, by_log, clause, filling, reached, when
 from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.check import MainNumber, Worse, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.history import History
 from ldapdiag.evidence.storage import FileSystemSpace, MountTable
-from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.evidence.storage.settings import Role, StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.volumes.space_remedies import find_contents, make_room
 from ldapdiag.wording import counted, number, size
@@ -38,6 +38,8 @@ INODES_ON_DEMAND = frozenset({"btrfs", "xfs", "zfs", "jfs"})
 """File systems that make inodes as long as there is space."""
 QUOTAS = ("usrquota", "grpquota", "uquota", "gquota", "usrjquota=", "grpjquota=", "quota")
 """Options of a mount with limits for accounts, which df does not show."""
+PROJECTS = frozenset({"prjquota", "pquota"})
+"""Options of a mount with limits for folders, which df shows of the folder that it is asked for."""
 LOWER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Severity.MEDIUM: Severity.LOW}
 """The severity where only logs are on the volume: the server goes on, and its log has gaps."""
 SOON = (Severity.HIGH, Severity.MEDIUM)
@@ -70,8 +72,9 @@ def judge(
 
     Where a server stops or refuses changes below a limit that is not in the evidence (OpenDJ and PingDS from version 5
     on, whose defaults differ by version, without a value; PingDirectory, whose limits are not read), the verdict says
-    so; with less than 10 % and another 10 GiB free it is not judged. Of folders with different quotas of projects
-    on one mount point, df does not name the folder: the least free of them counts.
+    so, also where that of one of several backends on the volume is not; with less than 10 % and another 10 GiB free it
+    is not judged. Of folders with different quotas of projects on one mount point, df does not name the folder: the
+    least free of them counts, and the verdict says that it may be that of another folder.
 
     df does not show the quota of an account. A volume that is mounted with quotas (usrquota, grpquota) is therefore
     not judged, unless it is full as a whole. Neither is the free space of what lies below it: a thin pool, a sparse
@@ -80,7 +83,9 @@ def judge(
     One listing is one moment: it shows no growth. With recorded runs (diagnose --record FILE) of the same volume
     it is forecast when the volume is full, or stated why not: from at least five listings since something was last
     removed, only if the volume has gone longer without a removal and is fuller than ever before in these runs, and no
-    further ahead than it was watched. So a volume whose logs are rotated is not called full in so many hours.
+    further ahead than it was watched. So a volume whose logs are rotated is not called full in so many hours. Beside it
+    stands when the access log on the volume alone fills it, by the size of its files and the time from their first
+    record to their last, if they are in the evidence as the server writes them (not compressed); that decides nothing.
 
     ## Severity
     By default:
@@ -129,9 +134,7 @@ def _of_volume(
     histories: tuple[History, ...],
 ) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
-    rules = _rules(server)
-    limit = rules.stops_below(storage.settings, server.version, volume.paths) if rules and storage.settings else 0
-    needed = limit or 0
+    needed, is_known = _needed(volume, storage, server)
     short = shortages(space, percents, needed) if space else {}
     fill = filling(space, server.name, histories, needed) if space else LimitForecast(not_because=NO_RUNS)
     soon = _soon(fill, hours)
@@ -153,16 +156,40 @@ def _of_volume(
     if space.free_inodes is None and volume.fs_type not in INODES_ON_DEMAND:
         reason = f"{_free(space)} on {volume.name}, and the number of free inodes is not in the evidence"
         return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
-    if limit is None and space.free_bytes < UNKNOWN_SHARE * space.total_bytes + UNKNOWN_BYTES:
+    if not is_known and space.free_bytes < UNKNOWN_SHARE * space.total_bytes + UNKNOWN_BYTES:
         reason = f"{_free(space)} on {volume.name}, and {LIMIT_UNKNOWN}"
         return NotJudged(subject=subject, reason=reason, missing=(StorageSettings.kind,), how=storage.how)
     limits = [
-        *([LIMIT_UNKNOWN] if limit is None else []),
+        *([LIMIT_UNKNOWN] if not is_known else []),
         *(["it is mounted read-only, so nothing is written there (io-errors)"] if volume.options.read_only else []),
         *([] if volume.local else ["quotas of the file server are not in the evidence"]),
         *([clause(fill, needed)] if fill.not_because != NO_RUNS else []),
+        *_by_log(volume, server, needed),
+        *_of_folders(volume, space),
     ]
     return Clear(subject=subject, reason="; ".join([f"{_free(space)} on {volume.name}{_inodes(space)}", *limits]))
+
+
+def _needed(volume: Volume, storage: ServerStorage, server: Instance) -> tuple[int, bool]:
+    """Return the free bytes that the server needs, and whether the limits of all that is on the volume are known."""
+    rules, settings = _rules(server), storage.settings
+    if rules is None or settings is None:
+        return 0, True
+    limits = [rules.stops_below(settings, server.version, paths) for paths in (volume.paths, *zip(volume.paths))]
+    return limits[0] or 0, None not in limits
+
+
+def _by_log(volume: Volume, server: Instance, needed: int) -> Iterator[str]:
+    """Yield when the access log on a volume fills it."""
+    if volume.space and Role.ACCESS_LOG in volume.roles and (found := by_log(volume.space, server.access_logs, needed)):
+        yield found
+
+
+def _of_folders(volume: Volume, space: Space) -> Iterator[str]:
+    """Yield that the space may be that of another folder."""
+    if space.folders > 1 and any(word in PROJECTS for word in volume.options.words):
+        several = f"df lists {space.folders} rows of this mount point, as folders with quotas of projects have them"
+        yield f"{several}: the least free counts, and the evidence does not show of which folder it is"
 
 
 def _soon(fill: LimitForecast, hours: tuple[float, float]) -> Severity | None:
@@ -252,7 +279,9 @@ def _finding(
         severity=worst if volume.lasting_paths else LOWER[worst],
         confidence=Confidence.CERTAIN if now is worst else Confidence.LIKELY if probable else Confidence.POSSIBLE,
         title=f"The volume of the {volume.contents} of {server.name} {state}: {left} on {volume.name}",
-        detail="\n".join(_sentences(volume, space, storage, server, clause(fill, needed))),
+        detail="\n".join(
+            _sentences(volume, space, storage, server, (clause(fill, needed), *_by_log(volume, server, needed)))
+        ),
         observed={
             "server": server.name,
             "mount_point": volume.mount_point,
@@ -295,7 +324,9 @@ def _left(space: Space) -> str:
     return f"{size(max(space.free_bytes or 0, 0))} of {size(space.total_bytes or 0)} free"
 
 
-def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Instance, forecast: str) -> Iterator[str]:
+def _sentences(
+    volume: Volume, space: Space, storage: ServerStorage, server: Instance, forecasts: tuple[str, ...]
+) -> Iterator[str]:
     """Yield what is on the volume, what the server does when it is full, and what limits the numbers."""
     yield f"On it: {', '.join(f'{role} {path}' for role, path in volume.paths)}."
     if volume.lasting_paths:
@@ -306,7 +337,8 @@ def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Ins
         yield f"Records of the {volume.contents} are lost while it is full."
     if reserved := _reserved(space):
         yield f"Besides, {size(reserved)} are reserved: only root, or a server that runs as root, may write into them."
-    yield f"{forecast[0].upper()}{forecast[1:]}."
+    yield from (f"{forecast[0].upper()}{forecast[1:]}." for forecast in forecasts)
+    yield from (f"{several}." for several in _of_folders(volume, space))
     if space.free_bytes is None:
         yield "The free space is not in the evidence."
     if space.free_inodes is None:

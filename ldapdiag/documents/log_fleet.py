@@ -26,7 +26,7 @@ class ServerClock(TypedDict):
     has_zone: bool
     """Its time stamps have a time zone; false: the log may be in another one."""
     shifted: bool
-    """The beginning or the end of the log agrees, so that its times are shifted; false: it is not certain."""
+    """The end of the log agrees, so that its times are shifted; false: it is not judged."""
     half: bool
     """Half of the servers differ so from the other half: which are right is not known."""
 

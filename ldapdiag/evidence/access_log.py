@@ -49,6 +49,8 @@ class LogStream:
     """Files with the same records as these."""
     is_half_read: bool = False
     """A part of it could not be read; a gap says which."""
+    bytes_per_hour: float | None = None
+    """How fast its files grew from their first record to their last; None: not known, compressed, or of several."""
 
 
 class CountedLog(NamedTuple):

@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 import facts
 import histories
 import storage_facts as disk
+from ldapdiag.analysis.storage.filling import by_log
 from ldapdiag.baseline.comparison import ComparedNumber, measured
 from ldapdiag.baseline.reported import KeptNumber
+from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.history import History, RecordedVolume
+from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Span
+from ldapdiag.evidence.storage import Space
 from ldapdiag.evidence.storage.settings import Role, StorageSetting
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import RemedyKind
@@ -174,6 +178,7 @@ def test_of_folders_with_quotas_of_their_own_the_least_counts(first) -> None:
     (verdict,) = judge(disk.joined(disk.table(project), where, listed), facts.server())
     assert severity(verdict) is Severity.CRITICAL
     assert verdict.observed["free_bytes"] == 5 * MIB
+    assert "df lists 2 rows of this mount point" in verdict.detail
 
 
 def test_a_read_only_volume_is_named() -> None:
@@ -385,6 +390,43 @@ def test_a_limit_that_is_not_known_is_stated_and_forbids_a_clear_verdict_near_it
     assert isinstance(little, NotJudged)
     for verdict in (enough, little):
         assert "stops or refuses changes is not in the evidence" in verdict.reason
+
+
+def test_a_limit_of_one_of_two_backends_does_not_hide_that_the_other_is_unknown() -> None:
+    identity = ServerIdentity(family=Family.OPENDJ, version=(7, 1))
+    places = [(Role.DATABASE, f"{disk.DATABASE}/{name}") for name in ("userRoot", "small")]
+    low, full = (
+        StorageSetting(name=f"ds-cfg-disk-{one}-threshold", value="1 GB", backend="userRoot") for one in ("low", "full")
+    )
+    settings = disk.settings(*places, identity=identity, settings=(low, full), backends=("userRoot", "small"))
+    server = facts.server(identity=identity)
+    storage = disk.joined(disk.table(disk.mount()), settings, disk.space(**PLENTY | INODES), server=server)
+    (verdict,) = judge(storage, server)
+    assert isinstance(verdict, Clear)
+    assert "stops or refuses changes is not in the evidence" in verdict.reason
+
+
+def test_the_speed_of_the_access_log_shows_when_it_alone_fills_the_volume() -> None:
+    """A log of 1 MiB an hour."""
+    origin = facts.origin(name="access")
+    stream = LogStream(name="access", dialect="389-text", family=Family.DS389, files=("access",), bytes_per_hour=MIB)
+    log = AccessLog(origin=origin, family=Family.DS389, segment=Segment(), streams=(stream,))
+    storage = disk.joined(
+        disk.table(disk.mount()), disk.settings((Role.ACCESS_LOG, disk.DATABASE)), disk.space(**PLENTY | INODES)
+    )
+    for logs, expected in (
+        ((log,), True),
+        ((replace(log, streams=(replace(stream, bytes_per_hour=None),)),), False),
+        ((), False),
+    ):
+        (verdict,) = judge(storage, facts.server(access_logs=logs))
+        assert isinstance(verdict, Clear)
+        assert (
+            "its access log adds 1 MiB an hour: that alone will fill it in more than a year" in verdict.reason
+        ) == expected
+    assert by_log(Space(mount_point="/", free_bytes=48 * MIB), (log,), 0).endswith(
+        "will fill it in 2.0 days, if no log is removed"
+    )
 
 
 @pytest.mark.parametrize(

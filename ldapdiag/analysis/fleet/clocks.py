@@ -65,7 +65,7 @@ class ClockShift:
     has_zone: bool
     """Its time stamps have their time zone: else it may be in another one."""
     is_certain: bool
-    """The log's beginning or end is shifted, too."""
+    """The log's end is shifted, too; one that only begins later is of a server that was started later."""
     is_half: bool = False
     """Half of the servers are so, against the other half: which of them are right is not known."""
 
@@ -99,9 +99,9 @@ def clocks_of(workloads: Sequence[Workload], spans: Sequence[TimeRange]) -> tupl
         shifts = [None if shift is None or place in behind else shift - lag for place, shift in enumerate(shifts)]
     off = [_beyond_most(each) for each in compared if len(each) >= FEWEST]
     reference = [spans[place] for place in behind] or spans
-    begins, ends = (int(median(side)) for side in zip(*reference, strict=True)) if reference else (0, 0)
+    ends = int(median(span.end for span in reference)) if reference else 0
     return tuple(
-        _clock(each, shift, workload, (span.begin - begins, span.end - ends), is_half=bool(behind))
+        _clock(each, shift, workload, span.end - ends, is_half=bool(behind))
         if shift and (behind or _agree(off, shift))
         else None
         for each, shift, workload, span in zip(compared, shifts, workloads, spans, strict=True)
@@ -161,9 +161,7 @@ def _shift(compared: list[tuple[_Edge, int]]) -> int | None:
     return shift
 
 
-def _clock(
-    compared: list[tuple[_Edge, int]], shift: int, workload: Workload, moved: tuple[int, int], *, is_half: bool
-) -> ClockShift:
+def _clock(compared: list[tuple[_Edge, int]], shift: int, workload: Workload, end: int, *, is_half: bool) -> ClockShift:
     """Return the clock with the interval in which the median lies (three standard errors, by order statistics)."""
     ordered = sorted(edge.at - middle for edge, middle in compared)
     half = (3 * isqrt(len(ordered)) + 1) // 2 + 1
@@ -176,5 +174,5 @@ def _clock(
         clients=len({edge.client for edge, _ in compared}),
         has_zone=any(workload.segment.zones),
         is_half=is_half,
-        is_certain=any(abs(edge - shift) < min(abs(edge), max(LEAST, abs(shift) // AGREE)) for edge in moved),
+        is_certain=abs(end - shift) < min(abs(end), max(LEAST, abs(shift) // AGREE)),
     )

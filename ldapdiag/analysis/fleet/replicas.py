@@ -255,8 +255,7 @@ def _reason(clock: ClockShift | None, span: TimeRange, common: TimeRange | None,
         later = "later" if clock.ahead > 0 else "earlier"
         return (
             f"clients begin and end to use it {duration(abs(clock.ahead) / SECOND)} {later} than the other servers, "
-            "but its log does not begin or end so: whether its clock is wrong is not certain, and its silences are not "
-            "judged"
+            "but its log does not end so: whether its clock is wrong is not judged, and its silences are not"
         )
     if common is None:
         return ""

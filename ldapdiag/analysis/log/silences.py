@@ -5,13 +5,14 @@
 
 Times are divided into slots of 1 s, longer in a log of more than 20 hours (Timeline). If slots with an answer came by
 chance, as often as in the hour around, so many empty ones in a row would come less than once in a million days.
+Load pauses for longer than by chance: the other gaps there, extrapolated by their own tail, must say the same.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from itertools import islice, pairwise
-from math import ceil, exp, isqrt, log
+from math import ceil, exp, log, sqrt
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
@@ -35,9 +36,15 @@ MOST = 10
 RECUR, OFTEN = 4, 0.3
 """Silences are usual where so many of similar length take such a share of the time: jobs by the clock, nights."""
 SIMILAR = 2
-LONGEST, FEWEST_GAPS, STEP = 3, 4, 4
-"""The longest gaps are left out; of the next ones fewer do not show how gaps fall off."""
-SHOW, FURTHER = 100, 4
+STEP = 4
+"""A gap that is so many times as long as the next one may be a silence, too."""
+FEWEST_GAPS, TAIL, PART = 4, 10, 3
+"""Fewer gaps do not show how they fall off; the longest third (1/3), ten or more, do."""
+DOUBT = 0.6
+"""Over the root of their number: half of the standard error of the shape of an exponential law."""
+TINY = 1e-3
+"""A shape that makes no difference."""
+SHOW, FURTHER = 300, 4
 """Gaps within an hour that show it; where there are fewer, those of so many hours are looked at."""
 
 
@@ -109,10 +116,14 @@ def _is_unlikely(answered: Sequence[int], gap: tuple[int, int], slot: int) -> bo
     slots = near[-1] + 1 - near[0] - _length(gap) if near else 0
     if len(near) < FEWEST or DAY / slot * ((slots - len(near) + 1) / (slots + 2)) ** _length(gap) >= UNLIKELY:
         return False
-    gaps = _gaps(near)
+    gaps = _gaps(near, gap)
     if len(gaps) < SHOW:
         near = _near(answered, gap, FURTHER * half)
-        gaps = _gaps(near)
+        gaps = _gaps(near, gap)
+    if len(gaps) < PART * TAIL and len(near) < (near[-1] - near[0] - _length(gap)) / 2:  # rather seldom than busy
+        near, gaps = answered, _gaps(answered, gap)
+        if len(gaps) < FEWEST_GAPS:
+            return False
     return DAY / slot / (near[-1] - near[0]) * _expected(gaps, _length(gap)) < UNLIKELY
 
 
@@ -121,30 +132,43 @@ def _near(answered: Sequence[int], gap: tuple[int, int], half: int) -> Sequence[
     return answered[bisect_left(answered, gap[0] - half) : bisect_left(answered, gap[1] + half)]
 
 
-def _gaps(answered: Sequence[int]) -> list[int]:
-    """Return the lengths of the gaps, the shortest first, without the longest ones: they may all be silences.
+def _gaps(answered: Sequence[int], besides: tuple[int, int]) -> list[int]:
+    """Return the lengths of the other gaps, the shortest first, without up to MOST that may be silences.
 
-    Up to MOST are left out, if they are of similar length, and STEP times as long as the next one: gaps by chance have
-    no such step.
+    Those are the longest ones of similar length if they are STEP times as long as the next one, then those after them.
     """
-    gaps = sorted(later - earlier - 1 for earlier, later in pairwise(answered) if later - earlier > 1)
-    steps = (
-        count for count in range(MOST, LONGEST, -1) if max(gaps[-1] / SIMILAR, STEP * gaps[-count - 1]) <= gaps[-count]
-    )
-    return gaps[: -next(steps, LONGEST)] if len(gaps) > MOST else gaps[:-LONGEST]
+    pairs = ((earlier + 1, later) for earlier, later in pairwise(answered) if later - earlier > 1)
+    gaps = sorted(_length(gap) for gap in pairs if gap != besides)
+    least = max(1, len(gaps) - MOST)
+    while len(gaps) > least:
+        similar = range(bisect_left(gaps, gaps[-1] / SIMILAR, least), len(gaps))
+        step = next((place for place in reversed(similar) if gaps[place] >= STEP * gaps[place - 1]), None)
+        if step is None:
+            break
+        del gaps[step:]
+    return gaps
 
 
 def _expected(gaps: Sequence[int], length: int) -> float:
-    """Return how many gaps of a length are to be expected beside others; 0 if too few show it.
+    """Return how many gaps of a length or more are to be expected beside others; 0 if too few show it.
 
-    The longest of them, as many as the root of their number, fall off exponentially beyond the shortest of these, at
-    half of the speed that they show.
+    Their tail is a generalized Pareto distribution, by its first two L-moments (Hosking and Wallis 1987): a shape of 0
+    is an exponential law. They fall off at half of the speed that they show.
     """
-    longest = gaps[len(gaps) - isqrt(len(gaps)) :]
-    if len(longest) < FEWEST_GAPS:
+    begin = max(0, len(gaps) - max(TAIL, len(gaps) // PART))
+    if begin:  # equal ones are all in the tail, or none
+        longer = bisect_right(gaps, gaps[begin - 1])
+        begin = longer if len(gaps) - longer >= TAIL else bisect_left(gaps, gaps[begin - 1])
+    tail = gaps[begin:]
+    count = len(tail)
+    if count < FEWEST_GAPS:
         return 0.0
-    scale = 2 * max(1.0, sum(longest) / len(longest) - longest[0])
-    return len(longest) * exp(-(length - longest[0]) / scale)
+    least = tail[0] - 0.5  # they are whole slots
+    mean = sum(tail) / count - least
+    spread = sum((2 * place + 1 - count) * gap for place, gap in enumerate(tail)) / (count * (count - 1))
+    shape = max(0.0, 2 - mean / spread - DOUBT / sqrt(count)) if spread else 0.0
+    beyond = max(0.0, length - least) / max(2.0, 2 * mean * (1 - shape))
+    return count * (exp(-beyond) if shape < TINY else (1 + shape * beyond) ** (-1 / shape))
 
 
 def _is_usual(lengths: Sequence[int], length: int, slots: int) -> bool:

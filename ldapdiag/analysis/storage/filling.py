@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from ldapdiag.evidence.access_log import AccessLog
     from ldapdiag.evidence.history import History, RecordedVolume
     from ldapdiag.evidence.storage import Space
 
@@ -34,6 +35,7 @@ REMOVED = 0.1
 LEAST_GAIN = 64 << 20
 """Less may be the temporary files of any program."""
 UNIT = 1 << 20
+LATE_HOURS = 8760
 SOURCE = "the recorded runs"
 NO_RUNS = "no recorded run shows its free space (ldapdiag diagnose … --record FILE)"
 
@@ -51,6 +53,10 @@ def reached(needed: int) -> str:
     return f"have less free than the {size(needed)} that the server needs" if needed else "be full"
 
 
+def _fills(needed: int) -> str:
+    return f"leave less free than the {size(needed)} that the server needs" if needed else "fill it"
+
+
 def clause(found: LimitForecast, needed: int = 0) -> str:
     """Return the forecast, or why there is none."""
     if found.median is None or found.rates is None:
@@ -59,6 +65,18 @@ def clause(found: LimitForecast, needed: int = 0) -> str:
     return (
         f"by {SOURCE} {rate} are added an hour: it will {reached(needed)} {when(found)}, as long as nothing is removed"
     )
+
+
+def by_log(space: Space, logs: Iterable[AccessLog], needed: int) -> str:
+    """Return when the access log alone fills a volume, at the speed at which its files grew; empty: not known."""
+    rates = [stream.bytes_per_hour for log in logs for stream in log.streams]
+    known = [rate for rate in rates if rate is not None]
+    rate = sum(known)
+    if not rate or len(known) < len(rates) or space.free_bytes is None:
+        return ""
+    hours = max(0, space.free_bytes - needed) / rate
+    within = f"in {in_words(hours)}" if hours < LATE_HOURS else "in more than a year"
+    return f"its access log adds {size(rate)} an hour: that alone will {_fills(needed)} {within}, if no log is removed"
 
 
 def filling(space: Space, server: str, histories: Iterable[History], needed: int) -> LimitForecast:

@@ -73,10 +73,11 @@ class HostStorage:
         """
         facts = sorted(self.spaces, key=lambda one: one.origin.order)
         rows = [
-            replace(row, taken=fact.origin.taken.end if fact.origin.taken else None)
+            replace(row, taken=fact.origin.taken.end if fact.origin.taken else None, folders=len(amounts) or 1)
             for fact in facts
-            for row in sorted(fact.rows, key=_free, reverse=True)
-            if row.mount_point == mount.mount_point
+            for own in [[row for row in fact.rows if row.mount_point == mount.mount_point]]
+            for amounts in [{(row.total_bytes, row.free_bytes) for row in own if row.total_bytes is not None}]
+            for row in sorted(own, key=_free, reverse=True)
         ]
         if not rows:
             return None

@@ -169,6 +169,8 @@ class Space:
     free_inodes: int | None = None
     taken: datetime | None = None
     """When it was listed; None: not known."""
+    folders: int = 1
+    """Folders of its mount point for which it was listed with different amounts; these are the least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,9 +166,9 @@ def time_sentences(fleet: Plain) -> Iterator[str]:
         shifts = sorted(server["clock"]["ahead_seconds"] for server in half)
         names = _few([server["name"] for server in half])
         yield (
-            f"clocks (or time zones of logs, --zone): {names} {'is' if len(half) == 1 else 'are'} "
-            f"{duration(shifts[len(shifts) // 2])} ahead of half of the servers; which are right is not known, and the "
-            "former are shifted here"
+            "clocks (or time zones of logs, --zone; or jobs that are meant to come later): "
+            f"{names} {'is' if len(half) == 1 else 'are'} {duration(shifts[len(shifts) // 2])} ahead of half "
+            "of the servers; which are right is not known, and the former are shifted here"
         )
     for server in fleet["servers"]:
         clock = server["clock"]

@@ -14,13 +14,11 @@ of its streams continues the state of the one before it, and other streams are r
 
 from __future__ import annotations
 
-import pickle
-import zlib
 from collections import deque
 from dataclasses import field
 from itertools import takewhile
 from threading import Event
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.cluster_work import ClusterWork
@@ -38,6 +36,7 @@ from ldapdiag.sources.cluster.scan_tasks import (
 )
 from ldapdiag.sources.cluster.scan_tasks import read as read_records
 from ldapdiag.sources.cluster.worker_check import check_workers
+from ldapdiag.sources.files.compressed import packed, unpacked
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.access_log import (
     Meter,
@@ -367,13 +366,12 @@ class FoldedStream:
 
     def packed(self) -> bytes:
         """Return it as bytes, whose size Dask knows."""
-        return zlib.compress(pickle.dumps(self, pickle.HIGHEST_PROTOCOL), 1)
+        return packed(self)
 
     @staticmethod
     def unpacked(data: bytes) -> FoldedStream:
         """Return the state that was packed. It comes from our own task."""
-        state: FoldedStream = pickle.loads(zlib.decompress(data))  # noqa: S301  as Dask does with all results
-        return state
+        return cast("FoldedStream", unpacked(data))
 
     def take(self, result: ScanResult) -> None:
         """Add the result of the next task."""

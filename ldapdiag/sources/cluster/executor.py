@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import ldapdiag
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION
+from ldapdiag.sources.files.compressed import fastest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -144,6 +145,7 @@ def installation() -> dict[str, str]:
         "grammar": str(GRAMMAR_VERSION),
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "distributed": _version("distributed"),
+        "compression": fastest(),
     }
 
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
-import zlib
 from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.executor import TaskError, difference, installation
+from ldapdiag.sources.files.compressed import packed, unpacked
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import batches, native
 from ldapdiag.sources.logs.access_log import chunks_in, no_cycles
@@ -112,13 +111,12 @@ class ScanResult:
 
     def packed(self) -> bytes:
         """Return it as bytes, whose size Dask knows."""
-        return zlib.compress(pickle.dumps(self, pickle.HIGHEST_PROTOCOL), 1)
+        return packed(self)
 
     @staticmethod
     def unpacked(data: bytes) -> ScanResult:
         """Return the result that was packed. It comes from our own task."""
-        result: ScanResult = pickle.loads(zlib.decompress(data))  # noqa: S301  as Dask does with all results
-        return result
+        return cast("ScanResult", unpacked(data))
 
 
 def check_installation(task: ScanTask) -> None:

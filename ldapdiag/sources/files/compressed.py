@@ -91,6 +91,30 @@ def _zstd_module() -> ModuleType:
     return zstd
 
 
+def fastest() -> str:
+    """Return what `packed` compresses with: zstd, or zlib where its library is not installed."""
+    try:
+        return _zstd_module().__name__.rpartition(".")[2]
+    except ImportError:
+        return zlib.__name__
+
+
+def packed(value: object) -> bytes:
+    """Return a value for another process of the same installation, pickled and compressed."""
+    import pickle  # noqa: PLC0415  import late
+
+    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    return zlib.compress(data, 1) if fastest() == zlib.__name__ else cast("bytes", _zstd_module().compress(data, 1))
+
+
+def unpacked(data: bytes) -> object:
+    """Return the value that was packed, by our own process there."""
+    import pickle  # noqa: PLC0415  as above
+
+    plain = zlib.decompress(data) if fastest() == zlib.__name__ else _zstd_module().decompress(data)
+    return pickle.loads(plain)  # noqa: S301  as Dask does with all results
+
+
 def _zstd() -> Decompressor:
     zstd = _zstd_module()
     options = {zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW}

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 LATER, MOST_LATER = 60, 2 * 86400
 """Seconds by which records are later than their file; the time of a file that is years away was set by a program."""
+SHORTEST = 60 * SECOND
+"""A log of a shorter time does not show how fast its files grow."""
 ADVICE = {
     Scanner.PYTHON: "name fewer files, or read them where there is more memory",
     Scanner.NATIVE: "--scanner python reads without the compiled scanner, more slowly",
@@ -113,6 +115,7 @@ class ScannedStream:
                 PassedOver(target=duplicate.file.path, reason=duplicate.reason) for duplicate in stream.duplicates
             ),
             is_half_read=bool(self.gaps or self.truncated),
+            bytes_per_hour=bytes_per_hour(stream.files),
         )
         return CountedLog(described, segment)
 
@@ -355,6 +358,19 @@ def chunks_in(
             remarks.notes.append(f"{label} {error}; the records before that are counted")
             how = "ask for another copy; the part before the damage is used"
             remarks.truncated.append(Gap(target=label, reason=str(error), how=how))
+
+
+def bytes_per_hour(files: Sequence[LogFile]) -> float | None:
+    """Return how fast the files of a stream grew; None: not known, or they are compressed or of several servers."""
+    size, first, last = total_bytes(files), files[0].first_time, files[-1].last_time
+    if (
+        size is None
+        or last is None
+        or last - first < SHORTEST
+        or any(one.input.compressed or one.server for one in files)
+    ):
+        return None
+    return size * 3600 * SECOND / (last - first)
 
 
 def total_bytes(files: Sequence[LogFile]) -> int | None:

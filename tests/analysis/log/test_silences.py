@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import examples
-from ldapdiag.analysis.log.silences import shortest_of
+from ldapdiag.analysis.log.silences import shortest_of, silences_of
+from ldapdiag.analysis.log.time_axis import TimeAxis
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from random import Random
 
     from ldapdiag.analysis.log.silences import Silence
     from ldapdiag.evidence.log.segment import Segment
@@ -101,6 +104,36 @@ def test_bursts_with_pauses_by_chance_have_none_but_one_far_beyond_them(mean: in
         assert silences(times) == (), seed
     (found,) = silences(without(times, range(2 * HOUR, 2 * HOUR + 60 * mean)))
     assert found.length // SECOND >= 60 * mean
+
+
+@pytest.mark.parametrize(
+    "pause",
+    [
+        lambda draw: draw.lognormvariate(1, 1.5),
+        lambda draw: draw.paretovariate(1.5),
+        lambda draw: 20 * draw.paretovariate(2),
+    ],
+    ids=["lognormal", "Pareto", "long"],
+)
+@pytest.mark.parametrize("burst", [1, 20])
+def test_pauses_whose_tail_is_heavy_have_none(pause: Callable[[Random], float], burst: int) -> None:
+    """Of 10 logs of four hours, one by chance at most; an exponential law finds them in every third."""
+    found = 0
+    for seed in range(10):
+        draw = examples.choices(f"heavy {seed} {burst}")
+        begins = accumulate((burst + pause(draw) for _ in range(4 * HOUR)), initial=0.0)
+        seconds = (int(begin) + second for begin in begins for second in range(burst))
+        found += bool(of_slots({START + second for second in seconds if second < 4 * HOUR}, 4))
+    assert found <= 1
+
+
+def of_slots(answered: set[int], hours: int) -> tuple[Silence, ...]:
+    """Return the silences of a log with answers in these seconds."""
+    timeline = Timeline()
+    for second in sorted(answered):
+        timeline.result(0, second)
+    begin, end = (time * SECOND for time in (START, START + hours * HOUR))
+    return silences_of(timeline, TimeAxis(step=1, first=0, intervals=(), open=(), begin=begin, end=end))
 
 
 @pytest.mark.parametrize("rate", [0.5, 2])
