@@ -24,8 +24,8 @@ READ = 1 << 20
 
 def trouble_of(stream: Readable) -> str:
     """Return why a stream ended early, as the end of a sentence; empty if it did not, or is none that may."""
-    told: Callable[[], str] | None = getattr(stream, "trouble", None)
-    return told() if told else ""
+    trouble: Callable[[], str] | None = getattr(stream, "trouble", None)
+    return trouble() if trouble else ""
 
 
 class Opened:
