@@ -1,4 +1,4 @@
-"""What anybody may have written into a field, by format: there only what is known to be harmless stays.
+"""What people and clients may have written, by format: in these fields only what is known to be harmless stays.
 
     secctx=acme_u:object_r:acme_t:s0                                                      conntrack
     2: eth0: <UP> mtu 1500 … group partners                                               ip addr, ip route
