@@ -25,25 +25,30 @@ if TYPE_CHECKING:
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 
 MECHANISM = pattern(
-    r"\b(?P<before>mech\"?[=:] ?\"?)(?P<name>(?!(?:GSSAPI|GSS-SPNEGO|EXTERNAL|PLAIN|LOGIN|ANONYMOUS|OTP|DIGEST-MD5"
-    r"|CRAM-MD5|SCRAM-SHA-\d+(?:-PLUS)?)[\s\",])[^\s\",]+)"
+    r"\b(?P<before>mech\"?[=:] ?\"?)(?P<name>(?!(?:SIMPLE|GSSAPI|GSS-SPNEGO|EXTERNAL|PLAIN|LOGIN|ANONYMOUS|OTP|NTLM"
+    r"|DIGEST-MD5|CRAM-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?)[\s\",])[^\s\",]+)"
 )
 QUOTED_FIELD = pattern(r' (?P<key>\w+)=(?P<value>"(?:[^"\\\n]|\\.)*"|\w\S*)')
+CLIENT = pattern(r" from client \[?[\d.:A-Fa-f]+\]?:\d+(?=\W)")
+"""In the message on a connection that OpenDJ does not take."""
 STATED = frozenset(
     re.findall(
         r"\S+",
         """
         dn base filter attrs scope protocol type authType version product from to reason requesterDN requesterIP
         authDN newRDN newSuperior deleteOldRDN oid requestOID responseOID conn controls requestControls
-        responseControls unindexed mech method SASLMechanism cipher
+        responseControls unindexed mech method saslMechanism mechanism cipher autoAuthenticatedAs authzDN
         """,
     )
 )
 """Fields of OpenDJ and PingDirectory that stay; all others stay if they are numbers."""
 JSON_TEXT = pattern(
-    r'(?P<before>"(?:msg|message|instance|instanceName|startupID|clientConnectionPolicy|origin|detail|additionalInfo'
+    r'(?P<before>"(?:msg|message|clientConnectionPolicy|origin|detail|additionalInfo'
     r'|authFailureReason|failureReason|additionalInformation)" ?: ?")(?P<name>(?:[^"\\\n]|\\.)+)(?=")'
 )
+JSON_PROCESS = pattern(r'(?P<before>"(?:instance|instanceName|startupID)" ?: ?")(?P<name>[^"\\\n]+)(?=")')
+PROCESS = frozenset({"instanceName", "startupID"})
+"""A server and its start, by which the records of several are separated: each keeps a pseudonym of its own."""
 ERRORS_389 = pattern(
     r"(?m)^(?P<before>\[[^\]\n]+\] - (?:[A-Z]{3,9} - )?(?:[\w.:()/-]{1,80} - )?)"
     r"(?P<name>(?!Not listening for|(?:slapd started\. +)?Listening |slapd |PR_Accept\(\) failed, Netscape"
@@ -112,9 +117,9 @@ FIELDS: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]] = {
     "389-errors": ((ERRORS_389, WITHHELD), (BACKEND, "value_of")),
     "389-text": ((CERTIFICATE, WITHHELD), (CLIENT_VALUE, WITHHELD), (LOCAL, "path"), (MECHANISM, WITHHELD)),
     "slapd-log": ((LOCAL, "path"), (DENIED, "host"), (MECHANISM, WITHHELD)),
-    "389-json": ((JSON_TEXT, WITHHELD), (MECHANISM, WITHHELD)),
+    "389-json": ((JSON_TEXT, WITHHELD), (JSON_PROCESS, "value_of"), (MECHANISM, WITHHELD)),
     "opendj-json": ((JSON_TEXT, WITHHELD),),
-    "ping-json": ((JSON_TEXT, WITHHELD),),
+    "ping-json": ((JSON_TEXT, WITHHELD), (JSON_PROCESS, "value_of")),
 }
 """Fields (`before`, `name`), and what becomes of them: a text, or a method of TextAnonymiser."""
 CELL = pattern(
@@ -138,7 +143,7 @@ def without_free_words(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
         method = getattr(anonymiser, action, None)
         text = replaced(fields, text, method or (lambda _, action=action: action))
     if kind in {"opendj-text", "ping-text"}:
-        return QUOTED_FIELD.sub(_stated, text)
+        return QUOTED_FIELD.sub(lambda found: _stated(found, anonymiser), text)
     if kind == "slapd-log":
         return "".join(map(_of_slapd, text.splitlines(keepends=True)))
     if kind == "powershell-csv":
@@ -146,9 +151,12 @@ def without_free_words(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
     return text
 
 
-def _stated(found: re.Match[str]) -> str:
+def _stated(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
+    if found["key"] in PROCESS:
+        return f' {found["key"]}="{anonymiser.value_of(found["value"].strip(chr(34)))}"'
     stays = found["key"] in STATED or found["value"].strip('"').replace(".", "").isdigit()
-    return found[0] if stays else f' {found["key"]}="{WITHHELD}"'
+    client = CLIENT.search(found["value"])
+    return found[0] if stays else f' {found["key"]}="{WITHHELD}{client[0] if client else ""}"'
 
 
 def _of_slapd(line: str) -> str:
