@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 
 MECHANISM = pattern(
-    r"\b(?P<before>mech\"?[=:] ?\"?)(?P<name>(?!(?:SIMPLE|GSSAPI|GSS-SPNEGO|EXTERNAL|PLAIN|LOGIN|ANONYMOUS|OTP|NTLM"
-    r"|DIGEST-MD5|CRAM-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?)[\s\",])[^\s\",]+)"
+    r"\b(?P<before>mech\"?[=:] ?\"?)(?P<name>(?!(?:SIMPLE|implicit|GSSAPI|GSS-SPNEGO|EXTERNAL|PLAIN|LOGIN|ANONYMOUS|OTP"
+    r"|NTLM|DIGEST-MD5|CRAM-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?)[\s\",])[^\s\",]+)"
 )
 QUOTED_FIELD = pattern(r' (?P<key>\w+)=(?P<value>"(?:[^"\\\n]|\\.)*"|\w\S*)')
 CLIENT = pattern(r" from client \[?[\d.:A-Fa-f]+\]?:\d+(?=\W)")
