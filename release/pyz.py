@@ -8,6 +8,7 @@ lack. The extras `top` and `monitoring` come along: only for passwords of the ex
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ from pathlib import Path
 
 EXTRAS = ("top", "monitoring")
 LOCKED = Path(__file__).with_name("locked.txt")
+WANTED = "wheel.txt"
+"""The wheel and its hash, as pip takes them: what else it installs has to have the hash of locked.txt."""
 WITHOUT_ACCELERATOR = frozenset({"markupsafe", "pyyaml"})
 """Distributions whose compiled part only makes them faster."""
 MAIN = "from ldapdiag.cli import main\n\nmain()\n"
@@ -28,10 +31,12 @@ MAIN = "from ldapdiag.cli import main\n\nmain()\n"
 def pure_folder(wheel: Path, folder: Path) -> list[str]:
     """Install a wheel and its dependencies into a new folder, and return what had to be removed from it."""
     shutil.rmtree(folder, ignore_errors=True)
-    wanted = f"{wheel}[{','.join(EXTRAS)}]"
+    wanted = folder.with_name(WANTED)
+    hashed = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    wanted.write_text(f"ldapdiag[{','.join(EXTRAS)}] @ {wheel.as_uri()} --hash=sha256:{hashed}\n")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary", ":all:"]
-    pip += ["--constraint", str(LOCKED)]
-    subprocess.run([*pip, "--target", str(folder), wanted], check=True)
+    pip += ["--require-hashes", "--constraint", str(LOCKED), "--requirement", str(wanted)]
+    subprocess.run([*pip, "--target", str(folder)], check=True)
     lacking = [name for one in list(distributions(path=[str(folder)])) if (name := _purified(one))]
     shutil.rmtree(folder / "bin")
     shutil.rmtree(folder.parent / "share", ignore_errors=True)

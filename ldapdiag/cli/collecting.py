@@ -187,7 +187,7 @@ def _prompted(dn: str) -> str:
 def _has_terminal() -> bool:
     """Return whether getpass can turn off the echo: on the controlling terminal, or on standard input."""
     try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+        os.close(os.open("/dev/tty", os.O_RDWR | getattr(os, "O_NOCTTY", 0)))
     except OSError:
         return sys.stdin is not None and sys.stdin.isatty()
     return True

@@ -284,7 +284,7 @@ def _partial(target: Path) -> Path:
     beside = target.with_name(f".{target.name[:100]}.{token_hex(4)}.partial")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        if before:
+        if before and hasattr(os, "geteuid"):  # on Windows a file has the permissions of its folder
             if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
                 os.fchown(descriptor, before.st_uid, before.st_gid)
             os.fchmod(descriptor, stat.S_IMODE(before.st_mode))

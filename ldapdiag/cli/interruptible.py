@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 STDERR = 2
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Of a terminal, a supervisor or `timeout`, and a lost connection."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+"""Of a terminal, a supervisor or `timeout`, and a lost connection, which Windows has no signal for."""
 MESSAGE = b"ldapdiag: interrupted; the results so far are kept. Press Ctrl-C again to end at once\n"
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -95,6 +96,8 @@ class Probe(NamedTuple):
             raise UsageError("--save-probe writes what --probe measures; add --probe DIRECTORY")
         if self.probe is not None and evidence and "local:" not in evidence:
             raise UsageError(f"--probe {self.probe} measures this host; name local: as well, or no evidence")
+        if self.probe is not None and sys.platform != "linux":
+            raise UsageError(f"--probe {self.probe}: only on Linux can a file system be measured")
         check_file(self.save_probe)
 
     def measure(self, notices: Notices, stop: Event) -> tuple[StorageProbe, ...]:
@@ -102,14 +105,14 @@ class Probe(NamedTuple):
 
         Raises LdapdiagError where it cannot be measured or saved.
         """
+        if (directory := self.probe) is None:
+            return ()
         from ldapdiag.evidence.storage.probe_file import as_text  # noqa: PLC0415  import late: --help must be quick
         from ldapdiag.sources.probe.limits import ProbeLimits  # noqa: PLC0415
         from ldapdiag.sources.probe.probing import risk, run_probe  # noqa: PLC0415
         from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
         from ldapdiag.sources.targets import LocalTarget  # noqa: PLC0415
 
-        if (directory := self.probe) is None:
-            return ()
         limits = ProbeLimits(bytes=self.probe_size << 20, seconds=float(self.probe_seconds))
         notices.write(risk(limits))
         with notices.progress() as progress:

@@ -232,7 +232,8 @@ def _run(model: Model, view: View, stop: Event, opened: Sequence[Watch | LogWatc
     def hang_up(*_: object) -> None:
         Thread(target=leave, daemon=True).start()
 
-    signal.signal(signal.SIGHUP, hang_up)
+    if hasattr(signal, "SIGHUP"):  # not on Windows
+        signal.signal(signal.SIGHUP, hang_up)
     signal.signal(signal.SIGTERM, lambda *_: app.call_later(app.exit))
     try:
         app.run()

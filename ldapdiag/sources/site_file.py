@@ -134,7 +134,7 @@ def _opened_unless_foreign(path: Path, judged: tuple[str, ...]) -> OpenedFile | 
         raise UsageError(f"cannot read the site configuration {path}: {_reason(error)}") from error
     if opened.mode & stat.S_IWOTH and stat.S_ISREG(opened.mode):
         return f"every user can change it (mode {stat.S_IMODE(opened.mode):04o}); run chmod o-w {path}"
-    foreign = {of_link, opened.owner} - {0, os.geteuid()}
+    foreign = {of_link, opened.owner} - {0, os.geteuid() if HAS_MODES else 0}
     if foreign:
         return f"it belongs to another account (uid {min(foreign)}); to use it, name it with --config"
     return opened
@@ -151,6 +151,9 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+HAS_MODES = hasattr(os, "geteuid")
+"""Windows shows mode 0666 and owner 0 for every file: there the permissions of the folder are trusted."""
+WITHOUT_WAITING = os.O_RDONLY | (os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC if HAS_MODES else 0)
 MOST_BYTES = 1 << 20
 MOST_PARTS = 16
 LONG_KEY = pattern(rf"""(?<![\w-])(?:(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""")
@@ -171,11 +174,12 @@ class OpenedFile:
 
 def open_file(path: Path) -> OpenedFile:
     """Return the first bytes of a file. A FIFO is not waited for. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = os.open(path, WITHOUT_WAITING)
     with open(descriptor, "rb") as stream:  # noqa: PTH123  a descriptor
         status = os.fstat(descriptor)
+        mode = status.st_mode if HAS_MODES else status.st_mode & ~0o022
         content = stream.read(MOST_BYTES + 1) if stat.S_ISREG(status.st_mode) else b""
-    return OpenedFile(path=path, content=content, mode=status.st_mode, owner=status.st_uid)
+    return OpenedFile(path=path, content=content, mode=mode, owner=status.st_uid)
 
 
 def warnings(opened: OpenedFile) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ ldpa://ds1, ldap:ds1 ldap://ds1
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from dataclasses import replace
@@ -101,7 +100,9 @@ class LocalTarget:
     @property
     def name(self) -> str:
         """Return the folder name of this host: its name."""
-        return os.uname().nodename or "local"
+        from socket import gethostname  # noqa: PLC0415  import late: few need it
+
+        return gethostname() or "local"
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,10 @@ def test_both_wheels_have_one_version() -> None:
 
 
 def test_the_locked_versions_are_those_that_the_project_allows() -> None:
-    lines = (HOUSE / "release" / "locked.txt").read_text().splitlines()
-    locked = {one.name: one.specifier for one in (Requirement(line) for line in lines if not line.startswith("#"))}
+    text = re.sub(r"(?m)^#.*\n", "", (HOUSE / "release" / "locked.txt").read_text()).replace("\\\n", "")
+    pinned = [line.split(" --hash=sha256:") for line in text.splitlines()]
+    assert [one for one, *hashes in pinned if not hashes] == []
+    locked = {one.name: one.specifier for one in (Requirement(line.strip()) for line, *_ in pinned)}
     extras = PROJECT["project"]["optional-dependencies"].values()
     declared = [Requirement(one) for group in (PROJECT["project"]["dependencies"], *extras) for one in group]
     versions = {one: locked[canonicalize_name(one.name)] for one in declared}

@@ -17,7 +17,7 @@ from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_formats import proc_net
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.sources.anonymising import fields, packet_filters, storage
+from ldapdiag.sources.anonymising import fields, free_words, packet_filters, storage
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART, WHOLE_DN
 from ldapdiag.sources.anonymising.windows_events import anonymised_events, has_events
 
@@ -121,7 +121,7 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
         new = storage.anonymised_storage(text, form, anonymiser)
     else:
         _learn(text, kind, anonymiser)
-        text = fields.before_names(text, kind, anonymiser)
+        text = free_words.without_free_words(fields.before_names(text, kind, anonymiser), kind, anonymiser)
         new = text if kind == "haproxy.cfg" else anonymiser.text(text, port_follows=kind in PORT_FOLLOWS)
         new = fields.programs(new, kind, anonymiser)
     return new.encode(encoding, errors)

@@ -32,7 +32,7 @@ AGREEMENT = pattern(r'(?P<before>\bagmt="[^"\n]*" \()(?P<name>[A-Za-z][\w.-]*)(?
 INDEX_KEY = pattern(r"(?P<before>(?:^Over index-entry-limit keys:|\]) \[)(?P<name>[^\]\n]+)(?=\])", re.MULTILINE)
 RAW_NAME = pattern(r"(?m)(?P<before>(?:^Index: |  )/)(?P<name>\S.*?)(?=/[A-Za-z\d][\w.-]*\.[^./\s][^/\s]*(?:\s|$))")
 """The suffix in the name of an index that backendstat prints; what follows it is no part of a DN."""
-MESSAGE = pattern(r"(?m)(?P<before> text=| RESULT err=\d+ tag=\d+ (?:\w+=\S+ ){1,9}?- )(?P<name>\S.*)$")
+MESSAGE = pattern(r"(?m)(?P<before> text=| RESULT err=\d+ tag=\d+ (?:\w+=\S+ ){1,9}?- | etime=\d+, )(?P<name>\S.*)$")
 SECRET = pattern(r"(?mi)(?P<before>\b(?:credentials|secretkey|password)=|^rootpw\s+)(?P<name>\"[^\"\n]*\"|\S+)")
 CGROUP = pattern(r"(?P<before> cgroup:)(?P<name>/\S+)")
 PROXY_NAME = pattern(r"\b(?P<before>(?:frontend|backend|server|listener|fe|be|srv)=)(?P<name>(?!GLOBAL\b)\w[\w.:-]*)")

@@ -36,6 +36,8 @@ NAMES = pattern(
     r"(?m)(?P<before>^(?:\[\d+:\d+\] )?-[AIN] |^:| -[jg] | --(?:match-set|[ug]id-owner|name|helper|path|timeout|label) "
     r'|\b(?:jump|goto) |\bsk[ug]id (?:!= )?"?|\bname "?|(?<![\w@])@)(?P<name>(?=\S*[A-Za-z])[\w.+/-]+)'
 )
+ELEMENT = pattern(r'(?P<before>[{,] ")(?P<name>[A-Za-z][\w.@-]*)(?=")')
+"""An interface in a set of nft: iifname { "eth0", "partners0" }."""
 DECLARED = pattern(
     r"(?m)(?P<before>^\s*(?:table \w+|chain|set|map|flowtable|counter|quota|limit|secmark|synproxy"
     r"|ct (?:helper|timeout|expectation)) )(?P<name>[\w./-]+)(?= \{)"
@@ -48,5 +50,5 @@ def anonymised_rules(text: str, anonymiser: TextAnonymiser) -> str:
     def name(found: str) -> str:
         return found if found in ORDINARY else anonymiser.value_of(found)
 
-    text = replaced(COMMENTS, text, lambda _: f'"{WITHHELD}"')
+    text = replaced(ELEMENT, replaced(COMMENTS, text, lambda _: f'"{WITHHELD}"'), anonymiser.interface)
     return replaced(DECLARED, replaced(NAMES, text, name), name)

@@ -89,8 +89,19 @@ USER_NUMBER = pattern(r"uid=\d+")
 
 DOMAIN_COMPONENT = pattern(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
 JOINT = pattern(r"([.-])")
-BEFORE_INTERFACE = pattern(r"(?:\b(?:dev|master|[io]if(?:name)?|scope \w{1,8})(?: !=)? \"?|[{,] \"|%|\b\d{1,5}: )$")
+BEFORE_INTERFACE = pattern(r"(?:\b(?:dev|master|[io]if(?:name)?|scope \w{1,8})(?: !=)? \"?|%|\b\d{1,5}: )$")
 """What stands before the name of a network interface: `dev`, a scope, the percent sign of an address, its number."""
+LETTERS = r"[a-z]{3,}"
+OF_INTERFACES = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        all default eth ens eno enp enx bond team bridge veth wlan wlp docker virbr vnet vlan vxlan tun tap
+        dummy ifb ipvlan macvlan geneve gre cali cni flannel cilium podman lxc lxcbr lxdbr usb ppp
+        """,
+    )
+)
+"""What the names of the interfaces of many hosts are made of; two letters (lo, br, ib, wg) name nothing."""
 OF_INTERFACE = frozenset({"conf", "neigh"})
 """What stands before it in the name of a kernel parameter: net.ipv4.conf.veth-app1.forwarding."""
 CUT_LINE = pattern(r'["\[]')
@@ -207,16 +218,18 @@ class TextAnonymiser:
             alone = before == "[" or after in {":", "%"}
             return self._six(whole, port_follows=self._port_follows and not alone)
         before = found.string[max(0, found.start() - 16) : found.start()]
-        name = self._interface(whole) if BEFORE_INTERFACE.search(before) else whole
+        name = self.interface(whole) if BEFORE_INTERFACE.search(before) else whole
         return self._known(whole) if name == whole else name
 
-    def _interface(self, name: str) -> str:
-        """Return the name of a network interface with pseudonyms for the names of hosts in it: veth_app1, app1lan."""
+    def interface(self, name: str) -> str:
+        """Return the name of a network interface; its words get pseudonyms: veth_app1, app1lan, partners0."""
         if len(self._hosts) > self._labels[0]:
             labels = {label for host in self._hosts for label in host.split(".") if len(label) >= SHORTEST_HOST}
             known = sorted(labels - GRAMMAR, key=len, reverse=True)
-            self._labels = len(self._hosts), re.compile("|".join(map(re.escape, known)) or r"(?!)", re.IGNORECASE)
-        return self._labels[1].sub(lambda found: self._pseudonyms.word(found[0]), name)
+            self._labels = len(self._hosts), re.compile("|".join([*map(re.escape, known), LETTERS]), re.IGNORECASE)
+        return self._labels[1].sub(
+            lambda found: found[0] if found[0] in OF_INTERFACES else self._pseudonyms.word(found[0]), name
+        )
 
     def _on_its_host(self, found: re.Match[str]) -> str:
         """Return the replacement of a path, an instance or a network namespace."""
@@ -310,7 +323,7 @@ class TextAnonymiser:
             return "".join(
                 self._pseudonyms.word(part)
                 if self._is_known(part)
-                else self._interface(part)
+                else self.interface(part)
                 if before in OF_INTERFACE
                 else part
                 for before, part in zip(after, parts, strict=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ldapdiag.errors import UsageError
 from ldapdiag.evidence.ldap_session import LdapSession
 from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.collection_options import Mechanism, StartTls
@@ -38,6 +40,10 @@ def collectors_for(
     targets: Sequence[Target], options: CollectionOptions, stop: threading.Event, progress: Progress = NO_PROGRESS
 ) -> list[Collector]:
     """Return a collector for each target; none has begun to collect."""
+    if sys.platform == "win32" and (refused := [one.label for one in targets if not _is_over_network(one)]):
+        raise UsageError(
+            f"cannot ask {refused[0]} from Windows, only ldap:// and ldaps://; name files, or run it on Linux"
+        )
     names_directory = any(isinstance(target, LdapTarget) for target in targets)
     budget = Budget(RUN_BYTES)
     return [
@@ -46,6 +52,10 @@ def collectors_for(
         else _collector(target, options, stop, budget, names_directory=names_directory)
         for target in targets
     ]
+
+
+def _is_over_network(target: Target) -> bool:
+    return isinstance(target, LdapTarget) and target.address.scheme != LOCAL_SOCKET
 
 
 def _collector(

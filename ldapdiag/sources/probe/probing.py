@@ -14,7 +14,6 @@ Small files in one folder: created, read, unlinked; and which reads change acces
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -74,8 +73,6 @@ def run_probe(
     `stop`: set, it ends the probe after the sync in progress. What is complete then, or when a limit is reached or a
     write fails, is in the probe, with the reason.
     """
-    if sys.platform != "linux":
-        raise LdapdiagError(f"cannot probe {directory}: the probe needs Linux")
     limits = limits or ProbeLimits()
     directory = directory.absolute()
     with open_directory(directory) as parent:

@@ -237,7 +237,6 @@ class TestTexts:
             "2: veth_app1@if2: <BROADCAST,UP> mtu 1500",
             "10.77.2.0/24 dev vethapp1 proto kernel scope link src 10.77.2.1",
             "    inet 10.77.2.1/24 scope global app1lan",
-            'iifname { "lo", "to_app1" } accept',
             "ESTAB 0 0 [fe80::1]%veth_app1:389 [fe80::2]%vethapp1:40000",
             "net.ipv4.conf.veth_app1.forwarding = 1",
             "default via 10.77.1.1 dev br-ds1.example",

@@ -14,9 +14,9 @@ import errno
 import os
 import stat
 import struct
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from fcntl import ioctl
 from functools import partial
 from io import BytesIO
 from time import monotonic
@@ -25,6 +25,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.origin import Span
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
+
+with suppress(ImportError):  # on Windows, where nothing here is called
+    from fcntl import ioctl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

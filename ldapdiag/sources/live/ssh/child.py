@@ -132,7 +132,8 @@ class ChildProcess:
     def _ends_soon(self) -> bool:
         """Return whether it exits in time; its status stays to be fetched."""
         deadline = monotonic() + EXIT_SECONDS
-        while os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        wait = getattr(os, "waitid", lambda *_: None)  # on macOS from Python 3.13 on: before, the whole time is waited
+        while wait(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if monotonic() > deadline:
                 return False
             sleep(0.01)

@@ -1,0 +1,172 @@
+"""What people and clients may have written, by format: in these fields only what is known to be harmless stays.
+
+    secctx=acme_u:object_r:acme_t:s0                                                      conntrack
+    2: eth0: <UP> mtu 1500 … group partners                                               ip addr, ip route
+    kernel.hostname = ds1                                                                 sysctl
+    [20/Nov/2026:08:45:20.7 +0000] - ERR - some_plugin - user jane has left               errors log of 389-ds
+    BIND RESULT instanceName="acme" message="no such user jane"                           access logs
+
+A message stays where its reader knows it, a field where it has a number, a DN, a filter or an address, which are
+replaced as in all texts. The names of attributes stay: they are what indexes are judged by.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.server_log_formats.slapd import KNOWN, prefix_length
+from ldapdiag.lazy_pattern import pattern
+from ldapdiag.sources.anonymising.fields import WITHHELD, replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
+
+MECHANISM = pattern(
+    r"\b(?P<before>mech\"?[=:] ?\"?)(?P<name>(?!(?:SIMPLE|implicit|GSSAPI|GSS-SPNEGO|EXTERNAL|PLAIN|LOGIN|ANONYMOUS|OTP"
+    r"|NTLM|DIGEST-MD5|CRAM-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?)[\s\",])[^\s\",]+)"
+)
+QUOTED_FIELD = pattern(r' (?P<key>\w+)=(?P<value>"(?:[^"\\\n]|\\.)*"|\w\S*)')
+CLIENT = pattern(r" from client \[?[\d.:A-Fa-f]+\]?:\d+(?=\W)")
+"""In the message on a connection that OpenDJ does not take."""
+STATED = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        dn base filter attrs scope protocol type authType version product from to reason requesterDN requesterIP
+        authDN newRDN newSuperior deleteOldRDN oid requestOID responseOID conn controls requestControls
+        responseControls unindexed mech method saslMechanism mechanism cipher autoAuthenticatedAs authzDN
+        """,
+    )
+)
+"""Fields of OpenDJ and PingDirectory that stay; all others stay if they are numbers."""
+JSON_TEXT = pattern(
+    r'(?P<before>"(?:msg|message|clientConnectionPolicy|origin|detail|additionalInfo'
+    r'|authFailureReason|failureReason|additionalInformation)" ?: ?")(?P<name>(?:[^"\\\n]|\\.)+)(?=")'
+)
+JSON_PROCESS = pattern(r'(?P<before>"(?:instance|instanceName|startupID)" ?: ?")(?P<name>[^"\\\n]+)(?=")')
+PROCESS = frozenset({"instanceName", "startupID"})
+"""A server and its start, by which the records of several are separated: each keeps a pseudonym of its own."""
+ERRORS_389 = pattern(
+    r"(?m)^(?P<before>\[[^\]\n]+\] - (?:[A-Z]{3,9} - )?(?:[\w.:()/-]{1,80} - )?)"
+    r"(?P<name>(?!Not listening for|(?:slapd started\. +)?Listening |slapd |PR_Accept\(\) failed, Netscape"
+    r"|[Mm]ax open connections|Detected Disorderly|Index failed \(error|import [\w.-]+: Import complete"
+    r"|[\w.-]+: (?:Indexing attribute|Finished indexing)|[A-Z\d][\w() -]*/[\w.]+ B\S+ (?:\([\w-]+\) )?starting up).*)$"
+)
+BACKEND = pattern(r"(?P<before> - (?:import )?)(?P<name>(?!userRoot\b|userroot\b)[\w.-]+)(?=: (?:Index|Finish|Import))")
+CLIENT_VALUE = pattern(r"(?P<before> VLV \d+:\d+:)(?P<name>[^\d\n].*?)(?= \d+:\d+ \()")
+CERTIFICATE = pattern(r"(?m)(?P<before> failed to map client certificate to LDAP DN )(?P<name>.*)$")
+LOCAL = pattern(r"(?P<before>\bPATH=| from local to )(?P<name>/[^\s)]+)")
+DENIED = pattern(r"(?P<before> DENIED from )(?P<name>(?!unknown )[A-Za-z]\S*)")
+FLAGS = (
+    r"global|link|host|site|secondary|temporary|tentative|deprecated|dadfailed|dynamic|noprefixroute|mngtmpaddr|nodad"
+    r"|optimistic|permanent|autojoin|home|forever"
+)
+
+FIELDS: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]] = {
+    "conntrack": (
+        (pattern(r"(?P<before> (?!(?:src|dst)=)[a-z-]+=)(?P<name>[^\s\d]\S*)"), WITHHELD),
+        (pattern(r"(?P<before> (?:secctx|labels|helper)=)(?P<name>\S+)"), WITHHELD),
+    ),
+    "conntrack-xml": (
+        (pattern(r"(?P<before><(?!(?:src|dst|state)>)[\w-]+>)(?P<name>[^<\n]*[A-Za-z][^<\n]*)"), WITHHELD),
+    ),
+    "f5-connections": (
+        (
+            pattern(
+                r"(?m)^(?P<before>  (?!(?:TMM|Type|Protocol|Idle Time|Idle Timeout|Slot|Acceleration) )"
+                r"[A-Z]\w*(?: [A-Z]\w*)? +)(?P<name>\S.*)$"
+            ),
+            WITHHELD,
+        ),
+    ),
+    "routes": (
+        (
+            pattern(
+                r"(?P<before> (?:table|proto|realm|group|link-netns) )"
+                r"(?P<name>(?!(?:main|local|default|kernel|static|boot|dhcp|ra|redirect)\b)[A-Za-z]\S*)"
+            ),
+            "value_of",
+        ),
+        (pattern(r"(?m)(?P<before>^ +(?:altname|alias) )(?P<name>.+)$"), WITHHELD),
+        (pattern(rf"(?m)(?P<before>\binet6? .* )(?P<name>(?!(?:{FLAGS})\b)[A-Za-z]\S*)(?=[ \\]*$)"), "interface"),
+        (pattern(r"(?m)(?P<before>^\d+: [^\s@]+@)(?P<name>[^\s:]+)"), "interface"),
+    ),
+    "sysctl": (
+        (
+            pattern(r"(?m)^(?P<before>[^\s:=]+(?: = |: ))(?P<name>(?!(?:cubic|reno|bbr2?|htcp|dctcp)$).*[A-Za-z].*)$"),
+            WITHHELD,
+        ),
+        (pattern(r"\b(?P<before>(?:conf|neigh)/)(?P<name>[^\s/]+)"), "interface"),
+    ),
+    "proc-threads": ((pattern(r"(?P<before>/stat:\d+ \()(?P<name>.*)(?=\) [A-Z] )"), "program"),),
+    "descriptors": (
+        (pattern(r"(?m)^(?P<before>[a-z-]{10}\S? +\d+ )(?P<name>\S+ +\S+)(?= +\d+ )"), WITHHELD + " -"),
+        (pattern(r"(?P<before> -> )(?P<name>(?!(?:socket|pipe|anon_inode):|/dev/null$).+)"), WITHHELD),
+    ),
+    "boot-time": ((pattern(r"(?m)^(?P<before>)(?P<name>(?!.*\bsystem boot\b)[A-Za-z_]\S* .*)$"), WITHHELD),),
+    "windows-registry": (
+        (
+            pattern(r'(?m)(?P<before>^"[^"\n]+"=|  REG_(?:EXPAND_|MULTI_)?SZ  +)(?P<name>(?!dword:).+)$'),
+            f'"{WITHHELD}"',
+        ),
+        (pattern(r"(?P<before>\\ADAM_)(?P<name>[^\\\]\s]+)"), "value_of"),
+    ),
+    "389-errors": ((ERRORS_389, WITHHELD), (BACKEND, "value_of")),
+    "389-text": ((CERTIFICATE, WITHHELD), (CLIENT_VALUE, WITHHELD), (LOCAL, "path"), (MECHANISM, WITHHELD)),
+    "slapd-log": ((LOCAL, "path"), (DENIED, "host"), (MECHANISM, WITHHELD)),
+    "389-json": ((JSON_TEXT, WITHHELD), (JSON_PROCESS, "value_of"), (MECHANISM, WITHHELD)),
+    "opendj-json": ((JSON_TEXT, WITHHELD),),
+    "ping-json": ((JSON_TEXT, WITHHELD), (JSON_PROCESS, "value_of")),
+}
+"""Fields (`before`, `name`), and what becomes of them: a text, or a method of TextAnonymiser."""
+CELL = pattern(
+    r'(?m)(?P<before>^|[,;\t])(?P<name>"[^"\n]*[G-Zg-z\\][^"\n]*"|[^",;\t\n]*[G-Zg-z\\][^",;\t\n]*)(?=[,;\t\r]|$)'
+)
+STATES = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        Bound Closed CloseWait Closing DeleteTCB Established FinWait1 FinWait2 LastAck Listen SynReceived
+        SynSent TimeWait
+        """,
+    )
+)
+"""Of Get-NetTCPConnection."""
+
+
+def without_free_words(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
+    """Return a text of a format without what is in its free fields."""
+    for fields, action in FIELDS.get(kind, ()):
+        method = getattr(anonymiser, action, None)
+        text = replaced(fields, text, method or (lambda _, action=action: action))
+    if kind in {"opendj-text", "ping-text"}:
+        return QUOTED_FIELD.sub(lambda found: _stated(found, anonymiser), text)
+    if kind == "slapd-log":
+        return "".join(map(_of_slapd, text.splitlines(keepends=True)))
+    if kind == "powershell-csv":
+        return "".join(map(_row, text.splitlines(keepends=True)))
+    return text
+
+
+def _stated(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
+    if found["key"] in PROCESS:
+        return f' {found["key"]}="{anonymiser.value_of(found["value"].strip(chr(34)))}"'
+    stays = found["key"] in STATED or found["value"].strip('"').replace(".", "").isdigit()
+    client = CLIENT.search(found["value"])
+    return found[0] if stays else f' {found["key"]}="{WITHHELD}{client[0] if client else ""}"'
+
+
+def _of_slapd(line: str) -> str:
+    length = prefix_length(line)
+    return line if not length or KNOWN.match(line, length) else f"{line[:length]}{WITHHELD}\n"
+
+
+def _row(line: str) -> str:
+    if line.startswith("#TYPE") or "LocalPort" in line:
+        return line
+    return CELL.sub(
+        lambda found: found[0] if found["name"].strip('"') in STATES else f'{found["before"]}"{WITHHELD}"', line
+    )
