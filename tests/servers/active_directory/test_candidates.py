@@ -74,6 +74,7 @@ ROWS = {
     "11 not replicated": (event("(lastLogon>=5)"), {(UNINDEXABLE, "lastLogon")}),
     "11 not replicated, but indexed": (event("(uSNChanged>=5)", used="idx_uSNChanged:1:N;", visited=9), set()),
     "11 defunct": (event("(oldAttribute=x)"), {(UNINDEXABLE, "oldAttribute")}),
+    "11 but stored, replicated and in use": (event("(pager=x)"), {(MISSING, "pager", A)}),
     "12 not built": (event("(cn=x)", preventing="cn"), {(NOT_BUILT, "cn")}),
     "12 not built, in an AND": (event("(&(cn=x)(title=y))", preventing="cn title"), {(NOT_BUILT, "cn")}),
     "12 but expected to be large": (event("(cn=x)"), {(LIMIT, "cn")}),
@@ -126,6 +127,9 @@ def test_without_a_schema_nothing_is_called_missing_and_the_filters_that_no_inde
     assert "perhaps for lack of title fATTINDEX" in possible.reason
     unhelped = {one.observed["attribute"] for one in findings(diagnosis, UNINDEXABLE).values()}
     assert unhelped == {"company", "userAccountControl"}
+    assert set(audited(tmp_path, events)) == {  # with it, row 16 does not apply
+        (MISSING, "title", A), *((UNINDEXABLE, name) for name in unhelped),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "flags"), [("cn", 1), ("title", 0), ("title", 1)])
