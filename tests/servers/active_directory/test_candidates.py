@@ -8,6 +8,7 @@ from forest import ALL, SCHEMA, Events, facts_of_forest, schema_ldif
 from incidents import diagnosed_facts, findings
 from ldapdiag.finding import Confidence, Finding, NotJudged
 from ldapdiag.servers.products import UNTESTED
+from ldapdiag.sources.gathering import gather
 
 ANCESTORS, CHILDREN = "Ancestors_index:90000:N;", "PDNT_index:56:N;"
 MISSING, NOT_BUILT, UNINDEXABLE = "missing-index", "index-not-built", "unindexable-filter"
@@ -186,3 +187,18 @@ def test_what_no_index_answers_has_the_filter_that_one_does(filter_, words, tmp_
     (remedy,) = finding.remedies
     assert words in remedy.text
     assert "uid=joe" not in remedy.text
+
+
+def test_schemas_of_two_controllers_that_differ_are_a_delay_of_replication_and_one_schema_is_no_proof(tmp_path):
+    for server, flags in (("dc1", 1), ("dc2", 0)):
+        (tmp_path / server).mkdir()
+        events = Events(server.upper())
+        events.ask("(cn=x)", visited=1, used="idx_cn:1:N;")
+        facts_of_forest(tmp_path / server, events, schema=schema_ldif(flags={"title": flags}))
+    (one,) = findings(diagnosed_facts(gather([str(tmp_path)]).facts), "index-drift").values()
+    assert one.observed == {"attribute": "title", "types": [A], "servers": {"dc1": [A], "dc2": []}}
+    assert "replication is late or fails" in one.detail
+    (tmp_path / "dc2" / "schema.ldf").unlink()
+    diagnosis = diagnosed_facts(gather([str(tmp_path)]).facts)
+    (verdict,) = [one.verdict for one in diagnosis.judged if one.check == "index-drift"]
+    assert isinstance(verdict, NotJudged), "the same text at both servers is equal to itself"
