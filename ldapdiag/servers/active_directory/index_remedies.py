@@ -53,6 +53,12 @@ PRICE = (
     "The nineteenth character 1 of dSHeuristics defers this to schemaUpdateNow or a restart of each domain controller."
 )
 LARGE = "A tuple index is many times as large as another one of the same attribute."
+CONFIDENTIAL = 128
+"""fCONFIDENTIAL of searchFlags."""
+HIDDEN = (
+    "An index changes nothing of who may search: {} is confidential (searchFlags 128), and matches no entry for an "
+    "account without the right CONTROL_ACCESS on it."
+)
 RIGHTS = "An account of Schema Admins is needed, and the connection to the schema master."
 
 
@@ -99,6 +105,7 @@ def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         return _by_hand(place)
     text = _powershell(place.backend, "-bor $bits", ((one.attribute, one.bits) for one in chosen))
     wide = any(BITS[32] in one.types for one in chosen)
+    hidden = ", ".join(one.attribute for one in chosen if (one.old or 0) & CONFIDENTIAL)
     return Remedy(
         title=f"Index {_listed(chosen)} in the schema of the forest",
         target=place.server.name,
@@ -106,7 +113,7 @@ def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         kind=RemedyKind.CONFIG,
         text=text,
         changes=f"{BY_DOCUMENTATION}, searches by these attributes use an index at every domain controller. {RIGHTS}",
-        risk=f"{PRICE} {LARGE * wide}".strip(),
+        risk=" ".join(filter(None, (PRICE, LARGE * wide, hidden and HIDDEN.format(hidden)))),
         undo=_powershell(place.backend, "-band -bnot $bits", ((one.attribute, one.added) for one in chosen))
         if all(one.known for one in chosen)
         else "Set searchFlags to the values that the commands print before the change.",
