@@ -13,15 +13,15 @@ from ldapdiag.sources.gathering import gather
 ANCESTORS, CHILDREN = "Ancestors_index:90000:N;", "PDNT_index:56:N;"
 MISSING, NOT_BUILT, UNINDEXABLE = "missing-index", "index-not-built", "unindexable-filter"
 SHORT, LIMIT, UNKNOWN = "substring-too-short", "scan-limit-exceeded", "unknown-attribute"
+CHECKS = (MISSING, NOT_BUILT, UNINDEXABLE, SHORT, LIMIT, UNKNOWN)
 
 
 def audited(folder, *events, schema=None):
     """Return check, attribute and types of all that is found about indexes."""
     diagnosis = diagnosed_facts(facts_of_forest(folder, *events, schema=schema or schema_ldif()))
-    checks = (MISSING, NOT_BUILT, UNINDEXABLE, SHORT, LIMIT, UNKNOWN)
     return {
         (check, one.observed["attribute"], *one.observed.get("types", ())): one
-        for check in checks
+        for check in CHECKS
         for one in findings(diagnosis, check).values()
     }
 
