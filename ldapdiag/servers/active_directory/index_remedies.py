@@ -6,7 +6,8 @@
 The schema is one for the whole forest, and changed at its schema master. A new value is the old one with further bits.
 The LDIF deletes the old value and adds the new one, so that it is refused where the value is no longer the old one;
 without the old value in the evidence there is no LDIF, and PowerShell reads the value first.
-Not tested on Windows. Source: [MS-ADTS] 2.2.9; learn.microsoft.com, "Updating the schema cache".
+Not tested on Windows; the LDIF is on Samba, which indexes at once.
+Source: [MS-ADTS] 2.2.9; learn.microsoft.com, "Updating the schema cache".
 """
 
 from __future__ import annotations
@@ -43,6 +44,11 @@ WITHOUT_LDIF = (
 )
 BY_DOCUMENTATION = "By Microsoft's documentation, not tested on Windows"
 NOT_TESTED = "By Microsoft's documentation; not tested on Windows."
+
+ON_SAMBA = (
+    "Samba takes it by ldapmodify, with `dsdb:schema update allowed = yes` in smb.conf until then (tested with 4.17)."
+)
+IN_SAMBA = "Samba has neither: ldbsearch -H /var/lib/samba/private/sam.ldb -s base -b @INDEXLIST names the attribute."
 
 VALUE_OF = {name: bit for bit, name in BITS.items()}
 NEEDED = {BITS[2]: (BITS[1], BITS[2])}
@@ -143,6 +149,7 @@ def add_indexes_ldif(place: IndexPlace, changes: Sequence[Change]) -> str | None
     comments = [
         f"# ldifde -i -f plan.ldf -s {target}    {_role(place.backend)}",
         f"# {NOT_TESTED} An entry is refused if its searchFlags have changed since the export.",
+        f"# {ON_SAMBA}",
         *(f"# Not in this LDIF: {name}, whose searchFlags are not in the evidence." for name in left_out),
     ]
     records = (_record(one.dn, one.old or 0, (one.old or 0) | one.bits) for one in chosen)
@@ -274,4 +281,5 @@ def _verified(backend: Backend, chosen: Iterable[FlagChange]) -> str:
         "}",
         "# Event 1137 (Directory Service log) names each index that was built. Then search with the STATS control",
         "# (ldp.exe, Search Stats; adfind -stats): it must name idx_ and the attribute.",
+        f"# {IN_SAMBA}",
     ])  # fmt: skip
