@@ -46,6 +46,7 @@ SCHEMA: Mapping[str, Mapping[str, str]] = {
     "lastLogon": {"systemFlags": "17"},
     "uSNChanged": {"systemFlags": "17", "searchFlags": "9"},
     "oldAttribute": {"isDefunct": "TRUE"},
+    "pager": {"isDefunct": "FALSE", "systemFlags": "16"},
 }
 """searchFlags are 0 unless they are named."""
 

@@ -13,9 +13,16 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.finding import NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.servers.traits import traits_of
 
 PARTS = frozenset({"subinitial", "subany", "subfinal"})
 """What slapd's `sub` stands for."""
+
+BY_SEARCHES = "the searches of each server decide which is right: ldapdiag indexes, with the access log of each."
+REPLICATED = (
+    "this configuration is replicated, so one server has not received it yet, or its export is older: export both "
+    "again; if they still differ, replication is late or fails (repadmin /showrepl, samba-tool drs showrepl)."
+)
 
 Types = frozenset[str]
 Names = Callable[[str], str]
@@ -54,8 +61,9 @@ def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
 
     ## What it looks at
     The index configurations of several servers of one product, by suffix: the types and matching rules of each
-    attribute. Index configuration is not replicated, so each server has its own. The servers' own indexes and the
-    limits of single indexes are not compared; of an excerpt, only its content.
+    attribute. Index configuration is not replicated, so each server has its own; that of Active Directory is in the
+    schema, which is replicated, and the schemas that domain controllers gave are compared. The servers' own indexes
+    and the limits of single indexes are not compared; of an excerpt, only its content.
 
     ## Severity
     - medium: a server has no index at all on an attribute that another one indexes.
@@ -67,13 +75,14 @@ def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
 
     ## What to do
     Decide by the searches which configuration is right: see missing-index and unused-index of each server. Then
-    make them equal, one server at a time, and build what was added.
+    make them equal, one server at a time, and build what was added. Where they are replicated, find out why replication
+    is late; an older export shows a difference, too.
 
     ## When it is harmless
     When clients use the servers for different purposes: one for reports, one for logins.
     """
     groups = _sharing(indexings)
-    compared = {key: found for key, found in groups.items() if len({one.server for one in found}) > 1}
+    compared = {key: found for key, found in groups.items() if _are_several(found)}
     for (family, suffix), replicas in sorted(compared.items()):
         yield from _compared(family, suffix, replicas)
     if not compared:
@@ -87,13 +96,21 @@ def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
         )
 
 
+def _are_several(replicas: list[Replica]) -> bool:
+    """Return whether two servers have an index configuration each; one text may count for all."""
+    paths = {one.indexing.configuration.origin.path for one in replicas}
+    return min(len(paths), len({one.server for one in replicas})) > 1
+
+
 def _sharing(indexings: tuple[ServerIndexes, ...]) -> dict[tuple[Family, str], list[Replica]]:
     """Return the databases by family and suffix, comparable."""
     groups: defaultdict[tuple[Family, str], list[Replica]] = defaultdict(list)
     for indexing in sorted(indexings, key=lambda one: one.server):
+        family = indexing.configuration.identity.family
         for backend in indexing.configuration.backends:
-            for suffix in sorted({comparable(suffix) for suffix in backend.suffixes}):
-                groups[indexing.configuration.identity.family, suffix].append(Replica(indexing, backend))
+            of = (backend.entry,) if traits_of(family).replicates_indexes else backend.suffixes
+            for suffix in sorted({comparable(suffix) for suffix in of}):
+                groups[family, suffix].append(Replica(indexing, backend))
     return groups
 
 
@@ -132,7 +149,8 @@ def _compared(family: Family, suffix: str, replicas: list[Replica]) -> Iterator[
             if attribute in types or replica.whole
         }
         if len(set(having.values())) > 1:
-            found = _finding(f"{spelt[attribute]} below {suffix}", spelt[attribute], having)
+            next_step = REPLICATED if traits_of(family).replicates_indexes else BY_SEARCHES
+            found = _finding(f"{spelt[attribute]} below {suffix}", spelt[attribute], having, next_step)
             indexings = [by_server[server][0].indexing for server in having]
             yield replace(
                 found,
@@ -160,7 +178,7 @@ def _of_other_attributes(
         )
 
 
-def _finding(subject: str, attribute: str, having: Mapping[str, Types]) -> Finding:
+def _finding(subject: str, attribute: str, having: Mapping[str, Types], next_step: str) -> Finding:
     everywhere = frozenset.intersection(*having.values())
     words = [f"{server} {','.join(sorted(types)) or 'has none'}" for server, types in sorted(having.items())]
     return Finding(
@@ -168,8 +186,7 @@ def _finding(subject: str, attribute: str, having: Mapping[str, Types]) -> Findi
         severity=Severity.LOW if all(having.values()) else Severity.MEDIUM,
         confidence=Confidence.CERTAIN,
         title=f"{subject} has different indexes: {'; '.join(words)}",
-        detail=f"{NEXT}the searches of each server decide which is right: ldapdiag indexes, with the access log "
-        "of each.",
+        detail=f"{NEXT}{next_step}",
         observed={
             "attribute": attribute,
             "types": sorted(frozenset().union(*having.values()) - everywhere),

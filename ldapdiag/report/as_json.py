@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag import __version__
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.log.logged_share import what_is_logged
+from ldapdiag.analysis.log.logged_share import unplaced, what_is_logged
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.host_facts import EventThresholds
 from ldapdiag.evidence.log.dialect import Scanner
@@ -154,6 +154,10 @@ def _server(one: Instance, diagnosis: Diagnosis) -> dict[str, Any]:
     """Return a directory server or proxy."""
     thresholds = diagnosis.facts.of(EventThresholds, one.name)
     logged = dict.fromkeys(what_is_logged(log.segment, log.family, thresholds) for log in one.access_logs)
+    if thresholds is None and any(logged):
+        hosts = {server.host for server in diagnosis.facts.every(Instance)}
+        every = diagnosis.facts.every(EventThresholds)
+        logged |= dict.fromkeys(unplaced(found.origin.path) for found in every if found.origin.host not in hosts)
     return {
         **({"logged": sentences} if (sentences := list(filter(None, logged))) else {}),
         "name": one.name,

@@ -9,6 +9,7 @@ import argparse
 import sys
 
 from experiments import (
+    active_directory,
     brackets,
     client_pools,
     connection_cases,
@@ -36,6 +37,7 @@ from experiments.notebook import AS_EXPECTED, go_on
 EXPERIMENTS = {
     one.name: one
     for one in (
+        active_directory.EXPERIMENT,
         hostile_logs.EXPERIMENT,
         distinct_fields.EXPERIMENT,
         drawn_examples.EXPERIMENT,

@@ -12,6 +12,7 @@ import pytest
 from experiments.notebook import AS_EXPECTED, HOUSE, Experiment, _commit, go_on
 
 NAMES = (
+    "active-directory",
     "hostile-logs",
     "distinct-fields",
     "drawn-examples",

@@ -54,6 +54,11 @@ def what_is_logged(segment: Segment, family: Family | None, configured: EventThr
     )
 
 
+def unplaced(path: str) -> str:
+    """Return a sentence on an export of thresholds that names no server, beside several: it counts for none."""
+    return f"{path} names no server, so its thresholds count for none: put it with the events of its server alone"
+
+
 def _configured(settings: EventThresholds, default: LogThresholds) -> str:
     """Return the sentence on a log whose thresholds are known; a time threshold of 0 is the default."""
     visited, in_vain = (

@@ -54,6 +54,8 @@ TIMES = tuple(
 
 Of the last the file decides which number is the month (date_order.py).
 """
+MOST_OBJECTS = 1 << 31
+"""A domain controller never creates more. Source: learn.microsoft.com, "Active Directory maximum limits"."""
 MARKS = pattern(r"[\u200e\u200f]")
 """Marks of the direction of writing, which some versions of Windows put between the parts of a date."""
 
@@ -133,12 +135,12 @@ def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> 
         kind=SEARCH,
         err=0,
         etime=whole(whole(fields["etime"]) * 1_000_000) if fields["etime"] else None,
-        entries=whole(fields["returned"]),
+        entries=_objects(fields["returned"]),
         notes=b"unindexed" if use.preventing else b"",
     )
     examined = Examined(
         use,
-        visited=whole(fields["visited"]),
+        visited=_objects(fields["visited"]),
         pages=whole(fields["pages"] or "0"),
         from_disk=whole(fields["disk"] or "0"),
         expected=expected,
@@ -155,6 +157,13 @@ def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> 
         filter=rewritten(_text(fields["filter"])),
         examined=examined,
     )
+
+
+def _objects(text: str) -> int:
+    """Return a number of entries; ValueError for one that no directory has."""
+    if not 0 <= (found := whole(text)) <= MOST_OBJECTS:
+        raise ValueError(text)
+    return found
 
 
 def _client(text: str) -> str:

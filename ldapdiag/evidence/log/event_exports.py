@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 END = b"</Event>"
 LAST = b"</Events>"
+WHOLE = b"</EventData>"
 EVENT = pattern(rb"<Event[\s>]")
 IDENTIFIER = pattern(rb"<EventID[^<>]{0,99}>\s{0,9}(\d{1,9})\s{0,9}</EventID>")
 TIME = pattern(rb"<TimeCreated\s{1,9}SystemTime=['\"](\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.\d]{0,11}(?:Z|\+00:00)?['\"]")
@@ -81,6 +82,8 @@ def _of_xml(text: bytes) -> Piece | None:
     kind = number[1].decode()
     if kind != EXPENSIVE_SEARCH and kind not in CONNECTION_EVENTS:
         return Piece(b"")
+    if WHOLE not in event:
+        return None  # cut: an old event has fewer values, too
     values = [unescape(_text(found[1] or b"")).strip() for found in VALUE.finditer(event)]
     server = unescape(_text(computer[1])) if computer else ""
     if kind in CONNECTION_EVENTS:

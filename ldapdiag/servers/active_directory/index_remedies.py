@@ -6,7 +6,8 @@
 The schema is one for the whole forest, and changed at its schema master. A new value is the old one with further bits.
 The LDIF deletes the old value and adds the new one, so that it is refused where the value is no longer the old one;
 without the old value in the evidence there is no LDIF, and PowerShell reads the value first.
-Not tested on Windows. Source: [MS-ADTS] 2.2.9; learn.microsoft.com, "Updating the schema cache".
+Not tested on Windows; the LDIF is on Samba, which indexes at once.
+Source: [MS-ADTS] 2.2.9; learn.microsoft.com, "Updating the schema cache".
 """
 
 from __future__ import annotations
@@ -44,6 +45,11 @@ WITHOUT_LDIF = (
 BY_DOCUMENTATION = "By Microsoft's documentation, not tested on Windows"
 NOT_TESTED = "By Microsoft's documentation; not tested on Windows."
 
+ON_SAMBA = (
+    "Samba takes it by ldapmodify, with `dsdb:schema update allowed = yes` in smb.conf until then (tested with 4.17)."
+)
+IN_SAMBA = "Samba has neither: ldbsearch -H /var/lib/samba/private/sam.ldb -s base -b @INDEXLIST names the attribute."
+
 VALUE_OF = {name: bit for bit, name in BITS.items()}
 NEEDED = {BITS[2]: (BITS[1], BITS[2])}
 """The types that are added together: the first serves all other searches."""
@@ -53,6 +59,12 @@ PRICE = (
     "The nineteenth character 1 of dSHeuristics defers this to schemaUpdateNow or a restart of each domain controller."
 )
 LARGE = "A tuple index is many times as large as another one of the same attribute."
+CONFIDENTIAL = 128
+"""fCONFIDENTIAL of searchFlags."""
+HIDDEN = (
+    "An index changes nothing of who may search: {} is confidential (searchFlags 128), and matches no entry for an "
+    "account without the right CONTROL_ACCESS on it."
+)
 RIGHTS = "An account of Schema Admins is needed, and the connection to the schema master."
 
 
@@ -99,6 +111,7 @@ def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         return _by_hand(place)
     text = _powershell(place.backend, "-bor $bits", ((one.attribute, one.bits) for one in chosen))
     wide = any(BITS[32] in one.types for one in chosen)
+    hidden = ", ".join(one.attribute for one in chosen if (one.old or 0) & CONFIDENTIAL)
     return Remedy(
         title=f"Index {_listed(chosen)} in the schema of the forest",
         target=place.server.name,
@@ -106,7 +119,7 @@ def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         kind=RemedyKind.CONFIG,
         text=text,
         changes=f"{BY_DOCUMENTATION}, searches by these attributes use an index at every domain controller. {RIGHTS}",
-        risk=f"{PRICE} {LARGE * wide}".strip(),
+        risk=" ".join(filter(None, (PRICE, LARGE * wide, hidden and HIDDEN.format(hidden)))),
         undo=_powershell(place.backend, "-band -bnot $bits", ((one.attribute, one.added) for one in chosen))
         if all(one.known for one in chosen)
         else "Set searchFlags to the values that the commands print before the change.",
@@ -136,6 +149,7 @@ def add_indexes_ldif(place: IndexPlace, changes: Sequence[Change]) -> str | None
     comments = [
         f"# ldifde -i -f plan.ldf -s {target}    {_role(place.backend)}",
         f"# {NOT_TESTED} An entry is refused if its searchFlags have changed since the export.",
+        f"# {ON_SAMBA}",
         *(f"# Not in this LDIF: {name}, whose searchFlags are not in the evidence." for name in left_out),
     ]
     records = (_record(one.dn, one.old or 0, (one.old or 0) | one.bits) for one in chosen)
@@ -267,4 +281,5 @@ def _verified(backend: Backend, chosen: Iterable[FlagChange]) -> str:
         "}",
         "# Event 1137 (Directory Service log) names each index that was built. Then search with the STATS control",
         "# (ldp.exe, Search Stats; adfind -stats): it must name idx_ and the attribute.",
+        f"# {IN_SAMBA}",
     ])  # fmt: skip

@@ -16,7 +16,7 @@ from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.batches import groups
 from ldapdiag.sources.logs.chunks import EndedEarlyError, KeptOpen, chunks_of
-from ldapdiag.sources.logs.interleaving import remark
+from ldapdiag.sources.logs.interleaving import WRITERS_NAMED, printable, remark
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
 from ldapdiag.sources.logs.merging import Merging, Remarks
 from ldapdiag.sources.logs.period import Period
@@ -141,6 +141,12 @@ class ScannedStream:
         if together:
             writers = {writer for file in together for writer in file.concurrent.writers}
             yield remark(self.stream.name, tuple(sorted(writers)), together[0].together)
+        elif len(segment.instances) > 1 and self.stream.files[0].dialect.is_export and self.stream.files[0].input.spool:
+            named = ", ".join(printable(name) for name, _ in sorted(segment.instances)[:WRITERS_NAMED])
+            yield (
+                f"{self.stream.name}: events of several servers ({named}), which are read as one, as a stream is not "
+                "read more than once: name the file to judge each server by its own events"
+            )
         elif segment.server_processes > 1:
             if segment.server_processes >= 2 * self._mixed[0]:  # a followed log is finished many times
                 self._mixed = segment.server_processes, self._written_at_once(segment)

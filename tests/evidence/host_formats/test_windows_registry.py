@@ -60,3 +60,13 @@ def test_they_say_which_searches_are_logged(command: str, text: str, said: str, 
     (tmp_path / "ntds.reg").write_bytes(text.encode("utf-16"))
 
     assert said in " ".join(ldapdiag(command, tmp_path).text.split())
+
+
+def test_an_export_beside_several_controllers_counts_for_none_and_the_report_says_so(tmp_path: Path) -> None:
+    (tmp_path / "events.xml").write_text(as_xml([event(number, server=f"DC{1 + number % 2}") for number in range(40)]))
+    (tmp_path / "ntds.reg").write_text(EXPORT)
+
+    said = " ".join(ldapdiag("diagnose", tmp_path).text.split())
+
+    assert "ntds.reg names no server, so its thresholds count for none" in said
+    assert "very search that visited an entry is logged" not in said

@@ -88,6 +88,8 @@ def test_the_hints_decide_which_number_is_the_month() -> None:
         row(time="soon"),
         row(*VALUES[:2], "many", *VALUES[3:]),
         row(*VALUES[:5], "up", *VALUES[6:]),
+        row(*VALUES[:2], "-1", *VALUES[3:]),
+        row(*VALUES[:3], "2147483649", *VALUES[4:]),
         row()[:-1] + b',"more"\n',
         b'"' + b"x" * 200_000 + b'"\n',
     ],

@@ -126,7 +126,7 @@ def test_a_file_cut_at_both_ends_has_the_rows_between(columns: list[str], tmp_pa
 
 
 @pytest.mark.parametrize("form", ["wevtutil", "wevtutil, a line each", "Event Viewer, XML", "Winlogbeat", "NXLog"])
-@pytest.mark.parametrize("end", ["1644", "DC1"])
+@pytest.mark.parametrize("end", ["1644", "DC1", "1487", "svc"])
 def test_the_event_in_which_a_file_ends_is_counted(form: str, end: str, tmp_path: Path) -> None:
     text = EXPORTS[form]([event(number) for number in range(3)])
 

@@ -108,3 +108,16 @@ def test_events_without_times_are_not_called_fast(tmp_path: Path) -> None:
 
     assert verdict["outcome"] == "not-judged"
     assert "do not have the times" in verdict["reason"]
+
+
+@pytest.mark.parametrize("of_first", [2, 4000])
+def test_a_stream_with_the_events_of_several_controllers_says_that_they_are_read_as_one(of_first: int) -> None:
+    events = [event(number, server="DC1") for number in range(of_first)]
+    text = as_csv([*events, *(event(number, server="DC2") for number in range(9))])
+
+    found = ldapdiag("log", "-", "--format", "json", stdin=text.encode()).report
+
+    (said,) = found["unreliable"]
+    assert "DC1" in said
+    assert "DC2" in said
+    assert "a stream is not read more than once" in said

@@ -8,19 +8,20 @@ from forest import ALL, SCHEMA, Events, facts_of_forest, schema_ldif
 from incidents import diagnosed_facts, findings
 from ldapdiag.finding import Confidence, Finding, NotJudged
 from ldapdiag.servers.products import UNTESTED
+from ldapdiag.sources.gathering import gather
 
 ANCESTORS, CHILDREN = "Ancestors_index:90000:N;", "PDNT_index:56:N;"
 MISSING, NOT_BUILT, UNINDEXABLE = "missing-index", "index-not-built", "unindexable-filter"
 SHORT, LIMIT, UNKNOWN = "substring-too-short", "scan-limit-exceeded", "unknown-attribute"
+CHECKS = (MISSING, NOT_BUILT, UNINDEXABLE, SHORT, LIMIT, UNKNOWN)
 
 
 def audited(folder, *events, schema=None):
     """Return check, attribute and types of all that is found about indexes."""
     diagnosis = diagnosed_facts(facts_of_forest(folder, *events, schema=schema or schema_ldif()))
-    checks = (MISSING, NOT_BUILT, UNINDEXABLE, SHORT, LIMIT, UNKNOWN)
     return {
         (check, one.observed["attribute"], *one.observed.get("types", ())): one
-        for check in checks
+        for check in CHECKS
         for one in findings(diagnosis, check).values()
     }
 
@@ -74,6 +75,7 @@ ROWS = {
     "11 not replicated": (event("(lastLogon>=5)"), {(UNINDEXABLE, "lastLogon")}),
     "11 not replicated, but indexed": (event("(uSNChanged>=5)", used="idx_uSNChanged:1:N;", visited=9), set()),
     "11 defunct": (event("(oldAttribute=x)"), {(UNINDEXABLE, "oldAttribute")}),
+    "11 but stored, replicated and in use": (event("(pager=x)"), {(MISSING, "pager", A)}),
     "12 not built": (event("(cn=x)", preventing="cn"), {(NOT_BUILT, "cn")}),
     "12 not built, in an AND": (event("(&(cn=x)(title=y))", preventing="cn title"), {(NOT_BUILT, "cn")}),
     "12 but expected to be large": (event("(cn=x)"), {(LIMIT, "cn")}),
@@ -126,6 +128,9 @@ def test_without_a_schema_nothing_is_called_missing_and_the_filters_that_no_inde
     assert "perhaps for lack of title fATTINDEX" in possible.reason
     unhelped = {one.observed["attribute"] for one in findings(diagnosis, UNINDEXABLE).values()}
     assert unhelped == {"company", "userAccountControl"}
+    assert set(audited(tmp_path, events)) == {  # with it, row 16 does not apply
+        (MISSING, "title", A), *((UNINDEXABLE, name) for name in unhelped),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "flags"), [("cn", 1), ("title", 0), ("title", 1)])
@@ -182,3 +187,18 @@ def test_what_no_index_answers_has_the_filter_that_one_does(filter_, words, tmp_
     (remedy,) = finding.remedies
     assert words in remedy.text
     assert "uid=joe" not in remedy.text
+
+
+def test_schemas_of_two_controllers_that_differ_are_a_delay_of_replication_and_one_schema_is_no_proof(tmp_path):
+    for server, flags in (("dc1", 1), ("dc2", 0)):
+        (tmp_path / server).mkdir()
+        events = Events(server.upper())
+        events.ask("(cn=x)", visited=1, used="idx_cn:1:N;")
+        facts_of_forest(tmp_path / server, events, schema=schema_ldif(flags={"title": flags}))
+    (one,) = findings(diagnosed_facts(gather([str(tmp_path)]).facts), "index-drift").values()
+    assert one.observed == {"attribute": "title", "types": [A], "servers": {"dc1": [A], "dc2": []}}
+    assert "replication is late or fails" in one.detail
+    (tmp_path / "dc2" / "schema.ldf").unlink()
+    diagnosis = diagnosed_facts(gather([str(tmp_path)]).facts)
+    (verdict,) = [one.verdict for one in diagnosis.judged if one.check == "index-drift"]
+    assert isinstance(verdict, NotJudged), "the same text at both servers is equal to itself"

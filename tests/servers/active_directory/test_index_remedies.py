@@ -123,3 +123,10 @@ def test_the_schema_of_the_tests_is_read_whole(tmp_path):
     (indexes,) = (one for one in facts if isinstance(one, IndexConfiguration))
     assert len(indexes.backends[0].definitions) == len(SCHEMA)
     assert indexes.whole
+
+
+def test_an_index_of_a_confidential_attribute_is_said_to_change_nothing_of_who_may_search(tmp_path):
+    found = findings(planned(tmp_path, events_for("title", "department")), "missing-index")
+    risks = {one.observed["attribute"]: one.remedies[0].risk for one in found.values()}
+    assert "department is confidential" in risks["department"]
+    assert "confidential" not in risks["title"]
