@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 
     from ldapdiag.live_view.model import Model
     from ldapdiag.live_view.server import ServerModel
+    from ldapdiag.live_view.socket_look import SocketLook
     from ldapdiag.live_view.source import TimedSource
     from ldapdiag.live_view.view import View
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.live.ldap.watch import Watch
+    from ldapdiag.sources.live.socket_watch import SocketWatch
     from ldapdiag.sources.logs.log_watch import LogLook, LogWatch
     from ldapdiag.sources.targets import LdapTarget, Target
 
@@ -49,6 +51,10 @@ END_SECONDS = 5.0
 HANGUP = 128 + 1
 LOG_SECONDS = 30.0
 """Between two attempts to find a log."""
+LOCAL_SECONDS, REMOTE_SECONDS = 5.0, 10.0
+"""Between two readings of the tables of hosts: of this host by netlink, and over ssh."""
+TABLES_SHARE = 0.05
+"""Of a core, that they may cost; else they are read less often."""
 
 IntervalOption = Annotated[
     float,
@@ -85,7 +91,8 @@ def top(
 
     Shows who has the connections, how fast they grow, which are dead at the other end, and the costliest searches. Each
     LDAP target is asked over one connection; local: and netns: stand for the LDAPI sockets of their servers. Their
-    access logs are followed, and one that is named. A diagnosis every --every seconds fills the columns on both ends.
+    access logs are followed, and one that is named. The sockets of both ends are read every 5 s, over ssh every 10 s,
+    and joined as a diagnosis joins them; a whole diagnosis is made every --every seconds.
 
     What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
 
@@ -128,7 +135,8 @@ def top(
     if "-" in paths:
         raise UsageError("top reads keys from standard input: name the file of the log")
     options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
-    from ldapdiag.sources.logs.log_watch import LogWatch  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.socket_watch import SocketWatch, is_host  # noqa: PLC0415  import late
+    from ldapdiag.sources.logs.log_watch import LogWatch  # noqa: PLC0415
 
     found = _watches(targets, options, stop)
     watches = [one for one, _ in found]
@@ -138,9 +146,11 @@ def top(
     # The password is asked for once, here: a diagnosis takes the bind as it is.
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
     diagnoses = RepeatedDiagnosis([one for one in named if one not in paths], asked, options, stop, recording, logs)
-    model = _model(list(zip(watches, logs, strict=True)), view, diagnoses.next, every)
+    tables = SocketWatch(targets, options, stop) if any(map(is_host, targets)) else None
+    sockets = _sockets(diagnoses, tables, view) if tables else None
+    model = _model(list(zip(watches, logs, strict=True)), view, diagnoses.next, every, sockets)
     diagnoses.say = model.add_event
-    _run(model, view, stop, watches)
+    _run(model, view, stop, [*watches, *([tables] if tables else [])])
 
 
 def _require_terminal() -> None:
@@ -198,8 +208,26 @@ def _log_files(
     return [log_of_process(*server, options, stop)]
 
 
+def _sockets(diagnoses: RepeatedDiagnosis, tables: SocketWatch, view: View) -> TimedSource[SocketLook]:
+    """Return the tables of the hosts between two diagnoses, less often over ssh, which costs the host processes."""
+    from ldapdiag.live_view.source import TimedSource  # noqa: PLC0415  import late
+
+    least = REMOTE_SECONDS if tables.is_remote else LOCAL_SECONDS
+    return TimedSource(
+        "sockets",
+        partial(diagnoses.sockets, tables),
+        lambda: max(least, view.interval),
+        took=lambda look: look.seconds,
+        share=TABLES_SHARE,
+    )
+
+
 def _model(
-    watches: Sequence[tuple[Watch, LogWatch]], view: View, diagnose: Callable[[], Mapping[str, Any]], every: float
+    watches: Sequence[tuple[Watch, LogWatch]],
+    view: View,
+    diagnose: Callable[[], Mapping[str, Any]],
+    every: float,
+    sockets: TimedSource[SocketLook] | None,
 ) -> Model:
     from ldapdiag.live_view.model import Model  # noqa: PLC0415  import late
     from ldapdiag.live_view.server import ServerModel  # noqa: PLC0415
@@ -228,14 +256,16 @@ def _model(
         return ServerModel(watch.label, counters, listing, log, endpoint)
 
     # A diagnosis waits between two snapshots: most of its time costs nothing.
-    return Model([server(*one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
+    diagnosis = TimedSource("diagnosis", diagnose, lambda: every, share=0.5)
+    return Model([server(*one) for one in watches], diagnosis, sockets)
 
 
-def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch]) -> None:
+def _run(model: Model, view: View, stop: Event, watches: Sequence[Watch | SocketWatch]) -> None:
     """Show the screen until the operator leaves it, and end what was begun."""
     from ldapdiag.live_view.terminal import LiveApp  # noqa: PLC0415  import late: an extra
 
     sources: list[TimedSource[Any]] = [] if model.is_replay else [model.diagnosis]
+    sources += [model.sockets] if model.sockets else []
     for server in model.servers if sources else ():
         sources += server.counters, server.listing, server.log, server.forecast
     app = LiveApp(model, view, partial(_write, model))
