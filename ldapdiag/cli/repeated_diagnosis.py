@@ -94,8 +94,9 @@ class RepeatedDiagnosis:
         ]
         joined = diagnose(replace(bundle, facts=(*others, *tables.facts)), ())
         pairings = joined.pairings
-        # A host is busy for a part of the time that its answers take; this process says what it spends.
-        seconds = max(time.process_time() - spent, PART_OF_WAITING * (time.monotonic() - began))
+        # A host is busy for a part of the time that its answers take; one that is silent makes the others no busier.
+        waited = 0.0 if tables.gaps else time.monotonic() - began
+        seconds = max(time.process_time() - spent, PART_OF_WAITING * waited)
         return SocketLook(pairings, joined.hosts, servers, tables.gaps, seconds)
 
     def _followed(self) -> Sequence[Fact]:

@@ -51,8 +51,8 @@ END_SECONDS = 5.0
 HANGUP = 128 + 1
 LOG_SECONDS = 30.0
 """Between two attempts to find a log."""
-LOCAL_SECONDS, REMOTE_SECONDS = 5.0, 10.0
-"""Between two readings of the tables of hosts: of this host by netlink, and over ssh."""
+LOCAL_SECONDS, REMOTE_SECONDS, SUDO_SECONDS = 5.0, 10.0, 30.0
+"""Between two readings of the tables of hosts: of this host by netlink; over ssh; by sudo, which logs each command."""
 TABLES_SHARE = 0.05
 """Of a core, that they may cost; else they are read less often."""
 
@@ -147,7 +147,7 @@ def top(
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
     diagnoses = RepeatedDiagnosis([one for one in named if one not in paths], asked, options, stop, recording, logs)
     tables = SocketWatch(targets, options, stop) if any(map(is_host, targets)) else None
-    sockets = _sockets(diagnoses, tables, view) if tables else None
+    sockets = _sockets(diagnoses, tables, view, sudo=options.sudo) if tables else None
     model = _model(list(zip(watches, logs, strict=True)), view, diagnoses.next, every, sockets)
     diagnoses.say = model.add_event
     _run(model, view, stop, [*watches, *([tables] if tables else [])])
@@ -208,11 +208,11 @@ def _log_files(
     return [log_of_process(*server, options, stop)]
 
 
-def _sockets(diagnoses: RepeatedDiagnosis, tables: SocketWatch, view: View) -> TimedSource[SocketLook]:
+def _sockets(diagnoses: RepeatedDiagnosis, tables: SocketWatch, view: View, *, sudo: bool) -> TimedSource[SocketLook]:
     """Return the tables of the hosts between two diagnoses, less often over ssh, which costs the host processes."""
     from ldapdiag.live_view.source import TimedSource  # noqa: PLC0415  import late
 
-    least = REMOTE_SECONDS if tables.is_remote else LOCAL_SECONDS
+    least = SUDO_SECONDS if sudo else REMOTE_SECONDS if tables.is_remote else LOCAL_SECONDS
     return TimedSource(
         "sockets",
         partial(diagnoses.sockets, tables),

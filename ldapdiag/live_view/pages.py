@@ -14,7 +14,7 @@ from ldapdiag.finding import Severity
 from ldapdiag.live_view.judged import WRONG, plans_of
 from ldapdiag.live_view.searches import SECOND
 from ldapdiag.live_view.server import NOT_LISTED
-from ldapdiag.live_view.table import UNKNOWN
+from ldapdiag.live_view.table import UNKNOWN, short
 from ldapdiag.live_view.view import KEYS, Shown
 from ldapdiag.report.as_text import Screen
 from ldapdiag.report.neutral import neutral
@@ -221,23 +221,19 @@ def _sockets(ends: Sequence[SocketEnds], listed: Mapping[int | None, MonitoredCo
         return ["No socket of it is in the latest tables."]
     lines = [
         f"{counted(len(ends), 'connection')} in the latest tables, idle for the longest first",
-        f"  {'PORT':5}  {'IDLE':>9}  {'AT SERVER':11}  {'AT CLIENT':11}",
+        f"  {'PORT':5}  {'IDLE':>7}  {'AT SERVER':11}  {'AT CLIENT':11}",
     ]
+    has_several = len({one.account for one in listed.values()}) > 1
     for one in ends[:MOST_SOCKETS]:
         idle = UNKNOWN if one.idle_seconds is None else duration(one.idle_seconds)
-        known = listed.get(one.client_port)
-        more = (one.verdict, one.owner, *((known.account or "anonymous", *_ages(known, now)) if known else ()))
-        line = f"  {one.client_port:5}  {idle:>9}  {one.at_server:11}  {one.at_client:11}"
+        known, more = listed.get(one.client_port), [one.verdict, one.owner]
+        if known:
+            more.append(f"open {duration((now - known.opened).total_seconds())}" if known.opened else "")
+            more.append("" if known.operations_completed is None else f"{known.operations_completed:,} ops")
+            more.append((short(known.account) or "anonymous") if has_several else "")
+        line = f"  {one.client_port:5}  {idle:>7}  {one.at_server:11}  {one.at_client:11}"
         lines.append("  ".join((line, *(neutral(text) for text in more if text))))
     return lines if len(ends) <= MOST_SOCKETS else [*lines, f"  and {len(ends) - MOST_SOCKETS:,} more"]
-
-
-def _ages(one: MonitoredConnection, now: datetime) -> tuple[str, ...]:
-    """Return for how long a connection is quiet and open, and what it has done, as far as its server publishes that."""
-    opened = f"open {duration((now - one.opened).total_seconds())}" if one.opened else ""
-    quiet = f"quiet {duration((now - one.active).total_seconds())}" if one.active else ""
-    done = f"{counted(one.operations_completed, 'operation')}" if one.operations_completed is not None else ""
-    return quiet, opened, done
 
 
 def _findings(server: ServerModel, client: str) -> list[str]:
@@ -268,9 +264,12 @@ def _connections(found: list[MonitoredConnection], dead: set[int], now: datetime
     lines = [f"{counted(len(found), 'connection')}, {'quiet' if is_known else 'open'} for the longest first"]
     for one in found[:MOST_SOCKETS]:
         port = f"port {one.client_port}" if one.client_port else ""
+        opened = f"open {duration((now - one.opened).total_seconds())}" if one.opened else ""
+        quiet = f"quiet {duration((now - one.active).total_seconds())}" if one.active else ""
+        done = f"{counted(one.operations_completed, 'operation')}" if one.operations_completed is not None else ""
         who = neutral((one.account or "anonymous") if is_client else (one.client or NOT_LISTED))
         ghost = "ghost" if one.client_port in dead else ""
-        lines.append("  " + "  ".join(filter(None, (port, ghost, *_ages(one, now), who))))
+        lines.append("  " + "  ".join(filter(None, (port, ghost, quiet, opened, done, who))))
     return lines if len(found) <= MOST_SOCKETS else [*lines, f"  and {len(found) - MOST_SOCKETS:,} more"]
 
 

@@ -59,7 +59,7 @@ def test_a_silent_client_is_not_judged() -> None:
     assert stage.model.events[-1][1] == "sockets: ssh://app1: no answer in 10 s"
     assert "now ghosts not judged" in screen(stage)
     page = screen(stage, View(page=Shown.ONE, chosen=APP1))
-    assert "40000          -  ESTABLISHED  not read" in page
+    assert "40000        -  ESTABLISHED  not read" in page
     assert "not judged: " in page
 
 
@@ -91,9 +91,12 @@ def test_the_page_of_a_client_shows_both_ends_by_idle_time() -> None:
 
 def test_accounts_stand_beside_ports_that_the_server_publishes() -> None:
     stage = leaking()
-    stage.listing = look(connections=monitored(5, APP1, "uid=a,dc=x", client_port=40000))
+    listed = (monitored(1, APP1, f"uid={who},dc=x", client_port=port)[0] for who, port in (("a", 40000), ("b", 40001)))
+    stage.listing = look(connections=tuple(listed))
     stage.pass_seconds(5)
-    assert "40000        1 s  ESTABLISHED  ESTABLISHED  uid=a,dc=x" in screen(stage, View(page=Shown.ONE, chosen=APP1))
+    page = screen(stage, View(page=Shown.ONE, chosen=APP1))
+    assert "40000      1 s  ESTABLISHED  ESTABLISHED  a\n" in page
+    assert "40001      1 s  ESTABLISHED  ESTABLISHED  b\n" in page
 
 
 def test_what_was_read_before_a_restart_is_not_shown() -> None:
