@@ -90,9 +90,8 @@ def top(
     """Watch directory servers live on the terminal.
 
     Shows who has the connections, how fast they grow, which are dead at the other end, and the costliest searches. Each
-    LDAP target is asked over one connection; local: and netns: stand for the LDAPI sockets of their servers. Their
-    access logs are followed, and one that is named. The sockets of both ends are read every 5 s, over ssh every 10 s,
-    and joined as a diagnosis joins them; a whole diagnosis is made every --every seconds.
+    LDAP target is asked over one connection; local: and netns: stand for the LDAPI sockets of their servers. Access
+    logs are followed, and one that is named. Both ends' sockets are read every 5 or 10 s, all else every --every.
 
     What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
 
