@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import facts
 from facts import monitor, monitored
+from joins import paired
 from ldapdiag.analysis.log.search_counts import search_counts
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.errors import LdapdiagError
+from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.segment import Segment
@@ -17,9 +20,13 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.monitor import MonitoredConnection
 from ldapdiag.live_view.model import Model
 from ldapdiag.live_view.server import ServerModel
+from ldapdiag.live_view.socket_look import SocketLook
 from ldapdiag.live_view.source import TimedSource
 from ldapdiag.sources.live.ldap.watch import Look
 from ldapdiag.sources.logs.log_watch import LogLook
+
+if TYPE_CHECKING:
+    from facts import Row
 
 ENDPOINT = ("10.77.1.2", 389)
 BRAND = "389-Directory/2.3.1"
@@ -100,8 +107,10 @@ def report(*directions: dict[str, Any], **parts: Any) -> dict[str, Any]:
 class Stage:
     """A live view of one server, whose answers and time a test sets."""
 
-    def __init__(self) -> None:
+    def __init__(self, sockets: SocketLook | Exception | None = None) -> None:
+        """`sockets`: what the tables of the hosts show; None: no host is read between diagnoses."""
         self.now = 1000.0
+        self.sockets = sockets
         self.counters: Look | Exception = look(current_connections=0, total_connections=0, operations=0)
         self.listing: Look | Exception = look(connections=(), current_connections=0)
         self.report: dict[str, Any] | Exception = report()
@@ -112,13 +121,15 @@ class Stage:
         diagnosis = TimedSource("diagnosis", lambda: said(self.report), lambda: 60.0, clock=clock)
         log = TimedSource("log", lambda: said(self.log), lambda: 2.0, clock=clock)
         self.server = ServerModel("ldap://ds1", counters, listing, log, lambda: ENDPOINT)
-        self.model = Model([self.server], diagnosis)
+        tables = TimedSource("sockets", lambda: said(self.sockets), lambda: 5.0, clock=clock)
+        self.model = Model([self.server], diagnosis, tables if sockets is not None else None)
 
     def pass_seconds(self, seconds: float, *, ask: bool = True) -> None:
         """Let time pass, and ask every source then."""
         self.now += seconds
         if ask:
-            for source in (self.server.counters, self.server.listing, self.server.log, self.model.diagnosis):
+            tables = [self.model.sockets] if self.model.sockets else []
+            for source in (self.server.counters, self.server.listing, self.server.log, self.model.diagnosis, *tables):
                 self.now += 0.001  # the answers come one by one
                 source.ask_once()
         self.model.update()
@@ -138,6 +149,15 @@ class Stage:
         )
 
 
+def tables(server: list[Row], client: list[Row] | None, *, name: str = "app1") -> SocketLook:
+    """Return what tables show that were read between two diagnoses; None: the client's host is silent."""
+    others = facts.row_of_another_service()
+    clients = [] if client is None else [facts.host(name, facts.table([*others, *client], name, taken=1))]
+    ldap = facts.host("ldap", facts.table([facts.listening(), *server], taken=0))
+    gaps = [] if clients else [Gap(target=f"ssh://{name}", reason="no answer in 10 s")]
+    return SocketLook([paired(ldap, *clients)], [ldap, *clients], 1, gaps, 0.01)
+
+
 def said(answer: Any) -> Any:
     """Return an answer, or raise it."""
     if isinstance(answer, Exception):
@@ -145,4 +165,4 @@ def said(answer: Any) -> Any:
     return answer
 
 
-__all__ = ["Stage", "direction", "logged", "look", "look_of", "monitored", "report"]
+__all__ = ["Stage", "direction", "logged", "look", "look_of", "monitored", "report", "tables"]

@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from ldapdiag.cli.watched_logs import Watched
     from ldapdiag.live_view.model import Model
     from ldapdiag.live_view.server import ServerModel
+    from ldapdiag.live_view.socket_look import SocketLook
     from ldapdiag.live_view.source import TimedSource
     from ldapdiag.live_view.view import View
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.live.ldap.watch import Watch
+    from ldapdiag.sources.live.socket_watch import SocketWatch
     from ldapdiag.sources.logs.log_watch import LogLook, LogWatch
     from ldapdiag.sources.targets import LdapTarget
 
@@ -47,6 +49,10 @@ END_SECONDS = 5.0
 HANGUP = 128 + 1
 LOG_SECONDS = 30.0
 """Between two attempts to find a log."""
+LOCAL_SECONDS, REMOTE_SECONDS, SUDO_SECONDS = 5.0, 10.0, 30.0
+"""Between two readings of the tables of hosts: of this host by netlink; over ssh; by sudo, which logs each command."""
+TABLES_SHARE = 0.05
+"""Of a core, that they may cost; else they are read less often."""
 
 IntervalOption = Annotated[
     float,
@@ -82,13 +88,11 @@ def top(
     """Watch directory servers live on the terminal.
 
     Shows who has the connections, how fast they grow, which are dead at the other end, and the costliest searches. Each
-    LDAP target is asked over one connection; local: and netns: stand for the LDAPI sockets of their servers. A
-    diagnosis every --every seconds fills the columns on both ends.
+    LDAP target is asked over one connection; local: and netns: stand for the LDAPI sockets of their servers. Both
+    ends' sockets are read every 5 or 10 s, all else every --every. Logs are followed: those of local servers and of a
+    server on a named ssh://HOST, FILE or ssh://HOST/FILE, and TARGET=FILE with several servers.
 
-    Access logs are followed: those of local servers; over ssh that of a server whose host is named too, ssh://HOST;
-    and the named ones, FILE or ssh://HOST/FILE, with several servers TARGET=FILE.
-
-    What is not known is -, never 0; what an old answer said is dim, with its age. The key ? lists all keys.
+    What is not known is -, never 0; what is old is dim. The key ? lists all keys.
 
     Recorded:
         --record FILE adds each diagnosis to a history, as diagnose does. --replay FILE... shows captures of collect, or
@@ -130,14 +134,18 @@ def top(
     named = sorted_by_use(evidence or [])
     targets, _ = split_targets([*named.targets, *named.others])
     options = replace(collecting.options(Notices(quiet=True)), ldap_ports=frozenset(ldap_port or ()))
+    from ldapdiag.sources.live.socket_watch import SocketWatch, is_host  # noqa: PLC0415  import late
+
     found = _watches(targets, options, stop)
     watches, logs = [one.watch for one in found], log_watches(found, named, options, stop)
     # The password is asked for once, here: a diagnosis takes the bind as it is.
     asked = Judging(Output(), Detail(), Gate(), collecting._replace(binding=Binding()), quiet=True)
     diagnoses = RepeatedDiagnosis(named.targets, asked, options, stop, recording, logs)
-    model = _model(list(zip(watches, logs, strict=True)), view, diagnoses.next, every)
+    tables = SocketWatch(targets, options, stop) if any(map(is_host, targets)) else None
+    sockets = _sockets(diagnoses, tables, view, sudo=options.sudo) if tables else None
+    model = _model(list(zip(watches, logs, strict=True)), view, diagnoses.next, every, sockets)
     diagnoses.say = model.add_event
-    _run(model, view, stop, [*watches, *logs])
+    _run(model, view, stop, [*watches, *logs, *([tables] if tables else [])])
 
 
 def _require_terminal() -> None:
@@ -174,8 +182,26 @@ def _watches(targets: Sequence[Any], options: CollectionOptions, stop: Event) ->
     return watches
 
 
+def _sockets(diagnoses: RepeatedDiagnosis, tables: SocketWatch, view: View, *, sudo: bool) -> TimedSource[SocketLook]:
+    """Return the tables of the hosts between two diagnoses, less often over ssh, which costs the host processes."""
+    from ldapdiag.live_view.source import TimedSource  # noqa: PLC0415  import late
+
+    least = SUDO_SECONDS if sudo else REMOTE_SECONDS if tables.is_remote else LOCAL_SECONDS
+    return TimedSource(
+        "sockets",
+        partial(diagnoses.sockets, tables),
+        lambda: max(least, view.interval),
+        took=lambda look: look.seconds,
+        share=TABLES_SHARE,
+    )
+
+
 def _model(
-    watches: Sequence[tuple[Watch, LogWatch]], view: View, diagnose: Callable[[], Mapping[str, Any]], every: float
+    watches: Sequence[tuple[Watch, LogWatch]],
+    view: View,
+    diagnose: Callable[[], Mapping[str, Any]],
+    every: float,
+    sockets: TimedSource[SocketLook] | None,
 ) -> Model:
     from ldapdiag.live_view.model import Model  # noqa: PLC0415  import late
     from ldapdiag.live_view.server import ServerModel  # noqa: PLC0415
@@ -204,14 +230,16 @@ def _model(
         return ServerModel(watch.label, counters, listing, log, endpoint)
 
     # A diagnosis waits between two snapshots: most of its time costs nothing.
-    return Model([server(*one) for one in watches], TimedSource("diagnosis", diagnose, lambda: every, share=0.5))
+    diagnosis = TimedSource("diagnosis", diagnose, lambda: every, share=0.5)
+    return Model([server(*one) for one in watches], diagnosis, sockets)
 
 
-def _run(model: Model, view: View, stop: Event, opened: Sequence[Watch | LogWatch]) -> None:
+def _run(model: Model, view: View, stop: Event, opened: Sequence[Watch | LogWatch | SocketWatch]) -> None:
     """Show the screen until the operator leaves it, and end what was begun."""
     from ldapdiag.live_view.terminal import LiveApp  # noqa: PLC0415  import late: an extra
 
     sources: list[TimedSource[Any]] = [] if model.is_replay else [model.diagnosis]
+    sources += [model.sockets] if model.sockets else []
     for server in model.servers if sources else ():
         sources += server.counters, server.listing, server.log, server.forecast
     app = LiveApp(model, view, partial(_write, model))

@@ -99,7 +99,7 @@ def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Tex
         _work(server),
         _gauge(server, model.diagnosis, width),
         _verdict(server, model),
-        _ages((server.counters, server.listing, *([server.log] if server.logged.minute else []), model.diagnosis)),
+        _ages(_sources(server, model)),
         Text(""),
     ]
 
@@ -197,7 +197,17 @@ def _verdict(server: ServerModel, model: Model) -> Text:
         return Text(f"diagnosis: {neutral(model.diagnosis.state.error) or none}")
     is_bad = server.judged.headline.startswith(("CRITICAL", "HIGH", "CRASHED"))
     style = OLD if model.diagnosis.is_old else WRONG if is_bad else ""
-    return Text(f"{_old(model.diagnosis)} {neutral(server.judged.headline)}".lstrip(), style)
+    headline = f"{_old(model.diagnosis)} {neutral(server.judged.headline)}".lstrip()
+    if not (changes := server.changes) or model.sockets is None:
+        return Text(headline, style)
+    # First, as a small screen cuts the line: the headline was written before these tables were read.
+    now = f"now{_old(model.sockets)} {', '.join(changes)}  "
+    return Text.assemble((now, OLD if model.sockets.is_old else WORSE), ("at the diagnosis: ", ""), (headline, style))
+
+
+def _sources(server: ServerModel, model: Model) -> list[TimedSource[Any]]:
+    log = [server.log] if server.logged.minute else []
+    return [server.counters, server.listing, *log, *([model.sockets] if model.sockets else []), model.diagnosis]
 
 
 def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
@@ -209,7 +219,7 @@ def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
         if source.state.doublings and source.interval:
             said += f", every {source.interval:g} s"
         said += ", by key l" if source.interval is None else ""
-        line.append(f"{source.name} {said}   ", OLD if source.is_old else "")
+        line.append(f"{source.name} {said}{' ' * (3 if len(sources) < 5 else 2)}", OLD if source.is_old else "")
     errors = (f"{one.name}: {one.state.error}" for one in sources if one.state.error)
     return line.append(neutral(next(errors, "")), WORSE)
 
@@ -227,7 +237,10 @@ def _title(view: View) -> Text:
 
 
 def _of(server: ServerModel, view: View, model: Model) -> tuple[str, bool]:
-    return _of_log(server) if view.lists is Shown.SEARCHES else _of_list(server, is_old=model.diagnosis.is_old)
+    if view.lists is Shown.SEARCHES:
+        return _of_log(server)
+    used = [model.diagnosis, *([model.sockets] if model.sockets and server.looked else [])]
+    return _of_list(server, " and ".join(one.name for one in used if one.is_old))
 
 
 def _of_log(server: ServerModel) -> tuple[str, bool]:
@@ -244,24 +257,25 @@ def _of_log(server: ServerModel) -> tuple[str, bool]:
     return f"{until}   {left_out}{name}", server.is_log_old
 
 
-def _of_list(server: ServerModel, *, is_old: bool) -> tuple[str, bool]:
-    """Return what the list lacks, or what the last diagnosis, which may be old, says of it; and whether it is old."""
+def _of_list(server: ServerModel, old: str) -> tuple[str, bool]:
+    """Return what the list lacks, or what the last diagnosis says of it; and whether it is old.
+
+    `old`: which of the diagnosis and the sockets are.
+    """
     listed = server.listing.state.value
     hidden = listed is not None and server.listed is None
     if listed is not None and listed.is_cut:
         of = f"list {number(len(server.listed or ()))} of {count(server.current)}: cut at a size limit"
     elif server.listed is None and (server.judged or hidden):
         why = server.judged.not_matched if server.judged else ""
-        of = (
-            f"{'list not permitted to this account' if hidden else 'no list'}: {why or 'sockets of the last diagnosis'}"
-        )
+        of = f"{'list not permitted to this account' if hidden else 'no list'}: {why or 'sockets that were read'}"
     elif server.judged:
         of = f"ghosts by client not judged: {why}" if (why := server.judged.not_matched) else server.judged.outcomes
     else:
         of = ""
-    if is_old and server.judged:
-        of = f"OLD diagnosis: {of}"
-    return of, server.listing.is_old if server.listed is not None else is_old and server.judged is not None
+    if old and server.judged:
+        of = f"OLD {old}: {of}"
+    return of, server.listing.is_old if server.listed is not None else bool(old) and server.judged is not None
 
 
 def _event(model: Model, view: View) -> Text:

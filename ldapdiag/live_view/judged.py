@@ -72,7 +72,7 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | str | None, *,
     """
     first = headline(report)
     is_alone = is_only and len(report["servers"]) == 1
-    of_server, why = _of_server(report["directions"], endpoint, is_alone=is_alone)
+    of_server, why = rows_of_server(report["directions"], endpoint, is_alone=is_alone)
     names = {one["server"] for one in of_server} or {one["name"] for one in report["servers"]}
     names = {endpoint} if isinstance(endpoint, str) else names
     numbers = [one["numbers"] for one in report["servers"] if one["name"] in names and one["numbers"]]
@@ -82,7 +82,7 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | str | None, *,
         headline=f"{first.label}  {first.text}",
         outcomes=" · ".join(outcomes(report)),
         findings={one["id"]: one["title"] for one in report["findings"] if not is_accepted(one)},
-        clients=_by_client(of_server),
+        clients=by_client(of_server),
         taken_at=datetime.fromisoformat(report["taken_at"]),
         used=own.get("descriptors_used"),
         limit=own.get("descriptors_limit"),
@@ -96,7 +96,7 @@ def judged(report: Mapping[str, Any], endpoint: tuple[str, int] | str | None, *,
     )
 
 
-def _of_server(
+def rows_of_server(
     rows: list[dict[str, Any]], endpoint: tuple[str, int] | str | None, *, is_alone: bool
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the rows of one server, and why there are none where that is no zero."""
@@ -117,7 +117,7 @@ def _of_server(
     return [], "the sockets that were read are not known to be this server's"
 
 
-def _by_client(rows: list[dict[str, Any]]) -> dict[str, BothEnds]:
+def by_client(rows: list[dict[str, Any]]) -> dict[str, BothEnds]:
     """Return the sums over the endpoints of each client; one that is not judged leaves its sum unknown."""
     grouped: dict[str, list[dict[str, Any]]] = {}
     for row in rows:

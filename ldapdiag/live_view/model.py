@@ -6,10 +6,12 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.live_view.server import NO_LOOK, ServerModel
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ldapdiag.live_view.server import ServerModel
+    from ldapdiag.live_view.socket_look import SocketLook
     from ldapdiag.live_view.source import TimedSource
 
 MOST_EVENTS = 200
@@ -23,11 +25,18 @@ class Model:
     """Why there is no diagnosis of a server yet."""
     no_report = "The first diagnosis is under way."
 
-    def __init__(self, servers: Sequence[ServerModel], diagnosis: TimedSource[Any]) -> None:
+    def __init__(
+        self,
+        servers: Sequence[ServerModel],
+        diagnosis: TimedSource[Any],
+        sockets: TimedSource[SocketLook] | None = None,
+    ) -> None:
+        """`sockets`: the tables of the hosts between two diagnoses; None: no host is read."""
         self.servers = servers
         self.diagnosis = diagnosis
+        self.sockets = sockets
         self.events: deque[tuple[datetime, str]] = deque(maxlen=MOST_EVENTS)
-        self._error = ""
+        self._errors: dict[str, list[str]] = {}
 
     @property
     def report(self) -> Mapping[str, Any] | None:
@@ -51,14 +60,17 @@ class Model:
 
     def update(self) -> None:
         """Take what the sources have said since the last time."""
+        sockets = self.sockets.state if self.sockets else NO_LOOK
         for server in self.servers:
             where = f"{server.label}: " if len(self.servers) > 1 else ""
-            for event in server.update(self.diagnosis.state, is_only=len(self.servers) == 1):
+            for event in server.update(self.diagnosis.state, sockets, is_only=len(self.servers) == 1):
                 self.add_event(f"{where}{event}")
-        error = self.diagnosis.state.error
-        if error and error != self._error:
-            self.add_event(f"diagnosis: {error}")
-        self._error = error
+        gaps = [f"{one.target}: {one.reason}" for one in sockets.value.gaps] if sockets.value else []
+        for source, errors in (("diagnosis", [self.diagnosis.state.error]), ("sockets", [sockets.error, *gaps])):
+            for error in filter(None, errors):
+                if error not in self._errors.get(source, ()):
+                    self.add_event(f"{source}: {error}")
+            self._errors[source] = errors
 
     def add_event(self, text: str) -> None:
         """Keep what happened, with its time, for the line of events."""

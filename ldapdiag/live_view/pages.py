@@ -15,7 +15,7 @@ from ldapdiag.finding import Severity
 from ldapdiag.live_view.judged import WRONG, plans_of
 from ldapdiag.live_view.searches import SECOND
 from ldapdiag.live_view.server import NOT_LISTED
-from ldapdiag.live_view.table import UNKNOWN
+from ldapdiag.live_view.table import UNKNOWN, short
 from ldapdiag.live_view.view import KEYS, Shown
 from ldapdiag.report.as_text import Screen
 from ldapdiag.report.neutral import neutral
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ldapdiag.analysis.log.searches import SearchGroup
+    from ldapdiag.analysis.pairing.socket_ends import SocketEnds
     from ldapdiag.evidence.monitor import MonitoredConnection
     from ldapdiag.live_view.judged import BothEnds
     from ldapdiag.live_view.searches import Asked, LastMinute, SearchKey
     from ldapdiag.live_view.server import ServerModel
+    from ldapdiag.live_view.socket_look import SocketLook
     from ldapdiag.live_view.view import View
 
 MOST_REQUESTERS = 100
@@ -41,7 +43,7 @@ NOTES = (
     "ops/s: operations without those of this view; busy: worker threads; (all): since this view began.",
     "^ marks what has more connections than at the look before.",
     "/MIN is the change over the last minute, /MIN ALL since this view began; - is unknown, 0 is zero.",
-    "HELD, GHOSTS, SEVERED: as the last diagnosis read the sockets of both ends; - is not judged.",
+    "HELD, GHOSTS, SEVERED: as the tables of both ends show them, read between the diagnoses, too; - is not judged.",
     "Accept queue, descriptors and the line below them: of the last diagnosis, too; OLD where none has followed it.",
     "SEVERED is judged where the diagnosis reads the flow table of the firewall.",
     "This view's connection is left out of the server's numbers; those of a diagnosis are in them while it runs.",
@@ -102,13 +104,20 @@ def _client_or_account(server: ServerModel, chosen: str, *, is_client: bool) -> 
     lines = [f"{'client' if is_client else 'account'} {neutral(chosen)}"]
     if row is None:
         return [*lines, "It has had no connection for a minute."]
-    ghosts = server.judged.ghosts.get(chosen, ()) if server.judged and is_client else ()
+    ghosts = server.judged.ghosts.get(chosen, ()) if server.judged and is_client and not server.looked else ()
+    looked = server.looked if is_client else None
     if is_client:
-        lines += [_both_ends(row.ends), *_findings(server, chosen), *_samples(ghosts)]
+        lines += [_both_ends(row.ends, "Latest tables" if looked else "Last diagnosis")]
+        lines += [*(_reasons(server, looked, chosen) if looked else []), *_findings(server, chosen), *_samples(ghosts)]
     lines += ["", "accounts" if is_client else "clients", *(f"  {neutral(one)}" for one in row.others)]
     lines += ["", *_searches_of(server, chosen, is_client=is_client)]
     found = [one for one in server.listed or () if _name(one, is_client=is_client) == chosen]
     dead = {port for one in ghosts for port in one["ghost_client_ports"] or ()}
+    if looked:
+        ends = looked.sockets(server.names, chosen)
+        lines += ["", *_sockets(ends, {one.client_port: one for one in found}, server.now())]
+        if any(one.client_port for one in found):
+            return lines
     return [*lines, "", *_connections(found, dead, server.now(), is_client=is_client)]
 
 
@@ -188,15 +197,46 @@ def _name(one: MonitoredConnection, *, is_client: bool) -> str:
     return (one.client or NOT_LISTED) if is_client else (one.account or "anonymous")
 
 
-def _both_ends(ends: BothEnds | None) -> str:
+def _both_ends(ends: BothEnds | None, source: str) -> str:
     if ends is None:
-        return "Both ends: not judged, because the last diagnosis read no sockets of this client at the server."
+        return f"Both ends: not judged. {source}: no sockets of this client at the server."
     if ends.client_count is None:
         there = "the client's sockets were not read (name its host: ssh://HOST)"
     else:
         there = f"{ends.client_count:,} there, {ends.held:,} held by both"
     wrong = [f"{getattr(ends, one):,} {one}" for one in WRONG if getattr(ends, one)]
-    return f"Last diagnosis: {', '.join([*wrong, f'{ends.server_count:,} at the server'])}; {there}"
+    return f"{source}: {', '.join([*wrong, f'{ends.server_count:,} at the server'])}; {there}"
+
+
+def _reasons(server: ServerModel, look: SocketLook, client: str) -> list[str]:
+    """Return why connections of a client are not judged, or not counted as wrong."""
+    lines = []
+    for one in look.directions(server.names, client):
+        lines += [one.missing.reason] if one.missing else []
+        parts = (one.ghosts, one.stranded, one.severed)
+        lines += [f"{number(count)} {reason}" for part in parts for reason, count in part.unproven.items()]
+    return [f"not judged: {neutral(one)}" for one in dict.fromkeys(lines)]
+
+
+def _sockets(ends: Sequence[SocketEnds], listed: Mapping[int | None, MonitoredConnection], now: datetime) -> list[str]:
+    """Return a line for each connection with its sockets at both ends; `listed` by client port, where published."""
+    if not ends:
+        return ["No socket of it is in the latest tables."]
+    lines = [
+        f"{counted(len(ends), 'connection')} in the latest tables, idle for the longest first",
+        f"  {'PORT':5}  {'IDLE':>7}  {'AT SERVER':11}  {'AT CLIENT':11}",
+    ]
+    has_several = len({one.account for one in listed.values()}) > 1
+    for one in ends[:MOST_SOCKETS]:
+        idle = UNKNOWN if one.idle_seconds is None else duration(one.idle_seconds)
+        known, more = listed.get(one.client_port), [one.verdict, one.owner]
+        if known:
+            more.append(f"open {duration((now - known.opened).total_seconds())}" if known.opened else "")
+            more.append("" if known.operations_completed is None else f"{known.operations_completed:,} ops")
+            more.append((short(known.account) or "anonymous") if has_several else "")
+        line = f"  {one.client_port:5}  {idle:>7}  {one.at_server:11}  {one.at_client:11}"
+        lines.append("  ".join((line, *(neutral(text) for text in more if text))))
+    return lines if len(ends) <= MOST_SOCKETS else [*lines, f"  and {len(ends) - MOST_SOCKETS:,} more"]
 
 
 def _findings(server: ServerModel, client: str) -> list[str]:

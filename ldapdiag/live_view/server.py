@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.load.forecast import LEAST_GAIN, InUse, LimitForecast, forecast
 from ldapdiag.analysis.load.readings import Reading
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.live_view.judged import judged
+from ldapdiag.live_view.judged import WRONG, judged
 from ldapdiag.live_view.rates import MINUTE, CountSeries, NumberSeries
 from ldapdiag.live_view.searches import LogModel
 from ldapdiag.live_view.source import State, TimedSource
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.monitor import MonitoredConnection
     from ldapdiag.live_view.judged import BothEnds, LastDiagnosis
     from ldapdiag.live_view.searches import SearchRow
+    from ldapdiag.live_view.socket_look import SocketLook
     from ldapdiag.sources.live.ldap.watch import Look
     from ldapdiag.sources.logs.log_watch import LogLook
 
-SOURCE, DIAGNOSES = "cn=monitor", "the diagnoses"
+SOURCE, TABLES = "cn=monitor", "the socket tables"
 MOST_READINGS = 2_000
 """Of a forecast; twice as many are thinned."""
 FORECAST_SECONDS = 30.0
@@ -35,6 +37,7 @@ RECENT_SECONDS = 10.0
 COUNTED_LATE = -1.0
 """Operations a second that the requests of the view may exceed what the server has counted; else it began anew."""
 NOT_LISTED = "not published"
+NO_LOOK: State[Any] = State()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,13 @@ class ServerModel:
         self.log = log
         self.logged = LogModel()
         self.judged: LastDiagnosis | None = None
+        """The last diagnosis, with both ends by client as the latest tables show them."""
+        self.looked: SocketLook | None = None
+        """Those tables; None: they are the diagnosis' own."""
+        self.names: frozenset[str] = frozenset()
+        """Of this server in them."""
+        self.diagnosed: Mapping[str, BothEnds] = {}
+        """Both ends as the diagnosis itself showed them."""
         self.forecast: TimedSource[LimitForecast | None] = TimedSource(
             "forecast", self.foresee, lambda: FORECAST_SECONDS, share=1.0
         )
@@ -92,11 +102,11 @@ class ServerModel:
         self.by_client, self.by_account = CountSeries(), CountSeries()
         self.readings: list[Reading] = []
         self.ghosts: list[Reading] = []
-        """Those that the diagnoses found."""
+        """Those that the diagnoses, and the tables read between them, have shown."""
         self.now = now
         self._endpoint = endpoint
         self._seen: dict[str, float] = {}
-        self._report: object = None
+        self._found: dict[str, object] = {}
         self._log: LogLook | None = None
         self._accounts: dict[str, Counter[str]] = {}
         self._clients: dict[str, Counter[str]] = {}
@@ -123,12 +133,30 @@ class ServerModel:
         return look is not None and look.is_cut
 
     @property
+    def changes(self) -> list[str]:
+        """Return what the latest tables show to be wrong, or no longer, unlike the diagnosis."""
+        if self.judged is None or self.looked is None:
+            return []
+        sums = {what: [_total(each, what) for each in (self.diagnosed, self.judged.clients)] for what in WRONG}
+        return [
+            f"{what} not judged" if now is None else f"{now:,} {what}"
+            for what, (then, now) in sums.items()
+            if now != then
+        ]
+
+    @property
     def current(self) -> int | None:
         """Return the present number of connections."""
         look = self.counters.state.value
         return look.monitor.current_connections if look else None
 
-    def update(self, diagnosis: State[Mapping[str, Any]], *, is_only: bool = True) -> list[str]:
+    def update(
+        self,
+        diagnosis: State[Mapping[str, Any]],
+        sockets: State[SocketLook] = NO_LOOK,
+        *,
+        is_only: bool = True,
+    ) -> list[str]:
         """Take what is new, and return what is worth an event. `is_only`: no other server is watched."""
         events = [*self._new_errors()]
         states = (self.counters.state, self._take_counters), (self.listing.state, self._take_list)
@@ -141,26 +169,56 @@ class ServerModel:
             self._log = look
             self.version += 1
             self.logged.take(look)
-        report = diagnosis.value
-        # One that began before a restart may have read the connections that are gone.
-        if report is not None and report is not self._report and diagnosis.asked >= self._restarted_at:
-            self._report = report
-            events += self.take_diagnosis(judged(report, self._endpoint(), is_only=is_only))
+        # What began before a restart may have read the connections that are gone; the later one counts.
+        ways: tuple[tuple[str, State[Any], Callable[[Any], list[str]]], ...] = (
+            (
+                "diagnosis",
+                diagnosis,
+                lambda found: self.take_diagnosis(judged(found, self._endpoint(), is_only=is_only)),
+            ),
+            ("sockets", sockets, lambda found: self._take_sockets(found, is_only=is_only)),
+        )
+        for name, of, take_it in sorted(ways, key=lambda one: one[1].at):
+            if of.value is not None and of.value is not self._found.get(name) and of.asked >= self._restarted_at:
+                self._found[name] = of.value
+                events += take_it(of.value)
         return events
 
     def take_diagnosis(self, found: LastDiagnosis | None) -> list[str]:
         """Take a later diagnosis, and return its new findings as events; None: there is none of this time."""
         self.version += 1
         before, self.judged = self.judged, found
-        ghosts = [ends.ghosts for ends in found.clients.values() if ends.ghosts is not None] if found else []
-        if ghosts:
-            _add(self.ghosts, Reading(self.now(), sum(ghosts), DIAGNOSES))
+        self.looked, self.diagnosed = None, found.clients if found else {}
+        self._add_ghosts()
         known = before.findings.keys() if before else ()
         return (
             [f"new finding: {title}" for one, title in found.findings.items() if one not in known]
             if found and before
             else []
         )
+
+    def _take_sockets(self, look: SocketLook, *, is_only: bool) -> list[str]:
+        """Take both ends from later tables; what else the diagnosis said stays."""
+        if self.judged is None:
+            return []
+        clients, self.names, why = look.clients(self._endpoint(), is_only=is_only)
+        self.version += 1
+        before = self.judged.clients
+        self.judged, self.looked = replace(self.judged, clients=clients, not_matched=why), look
+        self._add_ghosts()
+        return [
+            f"{name}: {count} {what}"
+            for name, ends in clients.items()
+            for what in WRONG
+            if (count := getattr(ends, what)) and count > (getattr(before.get(name), what, None) or 0)
+        ]
+
+    def _add_ghosts(self) -> None:
+        ghosts = (
+            [ends.ghosts for ends in self.judged.clients.values() if ends.ghosts is not None] if self.judged else []
+        )
+        if ghosts:
+            _add(self.ghosts, Reading(self.now(), sum(ghosts), TABLES))
 
     def foresee(self) -> LimitForecast | None:
         """Return when the descriptors run out: asked in a thread of its own, as it takes a while."""
@@ -280,7 +338,7 @@ class ServerModel:
         self.readings.clear()
         self.ghosts.clear()
         # What was read before it is of connections that are gone.
-        self.judged, self.has_restarted, self._restarted_at = None, True, at
+        self.judged, self.looked, self.has_restarted, self._restarted_at = None, None, True, at
         self.forecast.state, self.was_filling = State(), False
         self.version += 1
         if self.listing.state.at < self.counters.state.at:
@@ -299,6 +357,12 @@ class ServerModel:
             elif before and not now:
                 events.append(f"{source.name}: answers again")
         return events
+
+
+def _total(clients: Mapping[str, BothEnds], what: str) -> int | None:
+    """Return the sum over all clients that are judged; None: none is."""
+    known = [count for ends in clients.values() if (count := getattr(ends, what)) is not None]
+    return sum(known) if known else None
 
 
 def _add(readings: list[Reading], reading: Reading) -> None:

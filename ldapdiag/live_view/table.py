@@ -91,11 +91,11 @@ def _row(row: LiveRow | SearchRow, columns: tuple[Column, ...], name: int, other
     if not (others and row.others):
         return text
     more = f" +{len(row.others) - 1:,}" if len(row.others) > 1 else ""
-    first = neutral(row.others[0]) if isinstance(row, SearchRow) else _short(row.others[0])
+    first = neutral(row.others[0]) if isinstance(row, SearchRow) else short(row.others[0])
     return f"{text}  {set_cell_size(first, min(cell_len(first), others - len(more)))}{more}"
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
     """Return the first value of a DN, or an address: a row has no room for all of it."""
     first = name.partition(",")[0]
     return neutral(first.partition("=")[2] or first)

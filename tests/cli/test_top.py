@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import chdir
 from dataclasses import replace
 from threading import Event
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +20,10 @@ from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.option_groups import Given
 from ldapdiag.cli.repeated_diagnosis import RepeatedDiagnosis
 from ldapdiag.errors import UsageError
+from ldapdiag.live_view.judged import judged
+from ldapdiag.sources.gathering import gather
 from ldapdiag.sources.history.recorded_runs import read
+from ldapdiag.sources.live.socket_watch import TABLES, Tables
 from live_views import Stage, monitored
 
 if TYPE_CHECKING:
@@ -109,6 +113,20 @@ def test_a_replay_of_a_capture_and_a_history(shown: list[Any], tmp_path: Path) -
 def test_what_cannot_be_replayed(shown: list[Any], files: list[str], reason: str) -> None:
     ran = ldapdiag("top", "--replay", *files)
     assert (ran.code, shown, reason in "\n".join(ran.complaints)) == (2, [], True)
+
+
+def test_tables_beside_the_evidence_of_a_diagnosis_give_the_same_ends() -> None:
+    """Those of the diagnosis itself, so that nothing else differs."""
+    asked = Judging(Output(), Detail(), Gate(), Collecting(Binding(), Given(None, "")), quiet=True)
+    options = asked.collecting.options(asked.notices)
+    diagnoses = RepeatedDiagnosis([str(INCIDENT)], asked, options, Event(), Recording(None), ())
+    report, facts = diagnoses.next(), gather([str(INCIDENT)]).facts
+    tables = Tables(facts=tuple(one for one in facts if isinstance(one, TABLES)), gaps=())
+    look = diagnoses.sockets(SimpleNamespace(look=lambda: tables))  # type: ignore[arg-type]  of it no more is asked
+    clients, names, why = look.clients("ldap", is_only=True)
+    assert (clients, names, why) == (judged(report, "ldap").clients, {"ldap"}, "")
+    assert clients["10.77.2.2"].ghosts == 268
+    assert sum(one.verdict == "ghost" for one in look.sockets(names, "10.77.2.2")) == 268
 
 
 def test_each_diagnosis_is_recorded(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lab.host import Host
 
-OLD_AFTER = {"counters": 2 * 2.0 + 1.5, "list": 2 * 10.0 + 1.5, "diagnosis": 2 * 10.0 + 1.5}
+OLD_AFTER = {"counters": 2 * 2.0 + 1.5, "list": 2 * 10.0 + 1.5, "sockets": 2 * 10.0 + 1.5, "diagnosis": 2 * 10.0 + 1.5}
 """Seconds after which an answer is old, with --interval 2 and --every 10."""
 DRAWN = 4.0
 """Seconds that a busy machine may be late with the screen."""

@@ -128,6 +128,43 @@ def test_ghosts_move_to_the_top_and_are_recorded(laboratory, topology, desk, sta
 
 
 @pytest.mark.parametrize("family", ["389-ds", "openldap"])
+def test_ghosts_appear_between_two_diagnoses(laboratory, topology, desk, start, tmp_path: Path, family: str) -> None:
+    server = laboratory.server(family, topology.ldap)
+    boxes.silent_drop(topology.fw, BOX_SECONDS)
+    held = start(topology.app1, "held", count=3)
+    bind = ("-D", server.administrator, *desk.bind[2:])
+    command = desk.command("top", "ldap://ldap", "ssh://ldap", "ssh://app1", *bind, "--every", "3600", "--apart", "1")
+    with Multiplexer(topology.desk, command, env=desk.environment, name=f"between-{family}") as screen:
+        cells = lambda text: row(text, "10.77.2.2")[1:6]  # noqa: E731  one line
+        screen.shows(lambda text: cells(text)[3:] == ["3", "0"], "no zero of the diagnosis", seconds=120)
+        app = start(topology.app1, "leaking", count=6, rest=BOX_SECONDS + 1, rounds=2, live=2)
+        wanted = len(app.truth().ends("unanswered") & server.held())
+        text = screen.shows(lambda text: cells(text)[4:] == [str(wanted)], f"not {wanted} ghosts", seconds=180)
+        assert f"now {wanted} ghosts" in text
+        screen.resize(100, 60)
+        screen.keys("Enter")
+        ghosts, live = r"^ +(\d+) .*ESTABLISHED +absent +ghost", r"^ +(\d+) .*ESTABLISHED +ESTABLISHED"
+        ports = lambda pattern, text: {int(port) for port in re.findall(pattern, text, re.MULTILINE)}  # noqa: E731  one line
+        page = screen.shows(lambda text: len(ports(ghosts, text)) == wanted, "not the client's page")
+        (tmp_path / "page.txt").write_text(page)
+        assert ports(ghosts, page) == {port for _, port in app.truth().ends("unanswered") & server.held()}
+        assert ports(live, page) >= {port for _, port in held.truth().ends(OPEN)}
+        screen.keys("Escape")
+        screen.resize(80, 24)
+        sessions = [one for one in screen.processes() if "app1" in Path(f"/proc/{one}/cmdline").read_text().split("\0")]
+        assert sessions
+        for one in sessions:
+            os.kill(one, signal.SIGKILL)
+        screen.shows(lambda text: cells(text)[4:] == ["-"], "what is no longer read stays", seconds=120)
+        screen.shows(lambda text: cells(text)[4:] == [str(wanted)], "does not come back", seconds=180)
+        screen.keys("q")
+        screen.shows(lambda text: "exit 0" in text, "does not end", seconds=20)
+        assert screen.processes() == []
+    for host in (topology.app1, topology.ldap):
+        wait_for(lambda host=host: not host.run("pgrep -f '[n]otty' || true").strip(), "a session is left", seconds=20)
+
+
+@pytest.mark.parametrize("family", ["389-ds", "openldap"])
 def test_on_the_server_itself_over_ldapi(laboratory, topology, desk, start, family: str) -> None:
     laboratory.server(family, topology.ldap)
     start(topology.app1, "held", count=5)

@@ -58,6 +58,16 @@ def _is_over_network(target: Target) -> bool:
     return isinstance(target, LdapTarget) and target.address.scheme != LOCAL_SOCKET
 
 
+def host_collector(
+    target: SshTarget | LocalTarget | NamespaceTarget, options: CollectionOptions, stop: threading.Event
+) -> SshCollector | LocalCollector:
+    """Return a collector for the tables of a host, which are read again and again."""
+    budget = Budget(RUN_BYTES)
+    if isinstance(target, SshTarget):
+        return SshCollector(target, options, stop, budget)
+    return LocalCollector(target, options, stop, budget, queries_directories=False)
+
+
 def _collector(
     target: SshTarget | LocalTarget | NamespaceTarget,
     options: CollectionOptions,
@@ -158,6 +168,10 @@ class SshCollector:
     def snapshot(self) -> Iterator[Input | Gap]:
         """Yield another snapshot."""
         yield from self._session.snapshot()
+
+    def tables(self) -> Iterator[Input | Gap]:
+        """Yield its tables alone."""
+        yield from self._session.tables()
 
     def access_logs(self, show_file: ShowFile) -> Iterator[Input | Gap]:
         """Yield the newest part of the access logs of its directory servers."""

@@ -79,14 +79,8 @@ class LocalCollector:
 
     def collect(self) -> Iterator[Input | Gap]:
         """Yield a snapshot, all else that the script collects, and the LDAPI answers of local directory servers."""
-        try:
-            self._find_namespaces()
-        except OSError as error:
-            yield Gap(
-                target=self.target,
-                reason=f"{self._namespace_action}: {(error.strerror or str(error)).lower()}",
-                how="check the name with 'ip netns'; on systems other than Linux use ssh://localhost",
-            )
+        if gap := self._find_namespaces():
+            yield gap
             return
         deadline = self._deadline()
         yield from self._sockets(deadline)
@@ -101,6 +95,16 @@ class LocalCollector:
         self._session.timeout_seconds = _remaining(deadline)
         yield from self._session.snapshot()
 
+    def tables(self) -> Iterator[Input | Gap]:
+        """Yield its tables alone."""
+        if gap := self._find_namespaces():
+            yield gap
+            return
+        deadline = self._deadline()
+        yield from self._sockets(deadline)
+        self._session.timeout_seconds = _remaining(deadline)
+        yield from self._session.tables()
+
     def access_logs(self, show_file: ShowFile) -> Iterator[Input | Gap]:  # noqa: ARG002  reported when they are read
         """Yield the access logs of its directory servers, to be read where they are."""
         self._session.timeout_seconds = self._options.timeout_seconds
@@ -110,19 +114,25 @@ class LocalCollector:
         """End the script."""
         self._session.close()
 
-    @property
-    def _namespace_action(self) -> str:
-        return "cannot open the network namespace" if self._only else "cannot list the network namespaces"
-
     def _deadline(self) -> float:
         return monotonic() + self._options.timeout_seconds
 
-    def _find_namespaces(self) -> None:
-        if self._only:
-            self._namespaces = (namespaces.find_named(self._only),)
-        else:
-            found = namespaces.find_namespaces()
-            self._namespaces, self._unreadable = found.found, found.unreadable
+    def _find_namespaces(self) -> Gap | None:
+        """Find its network namespaces; return why that failed."""
+        try:
+            if self._only:
+                self._namespaces = (namespaces.find_named(self._only),)
+            else:
+                found = namespaces.find_namespaces()
+                self._namespaces, self._unreadable = found.found, found.unreadable
+        except OSError as error:
+            action = "cannot open the network namespace" if self._only else "cannot list the network namespaces"
+            return Gap(
+                target=self.target,
+                reason=f"{action}: {(error.strerror or str(error)).lower()}",
+                how="check the name with 'ip netns'; on systems other than Linux use ssh://localhost",
+            )
+        return None
 
     def _script(self, deadline: float) -> Iterator[Input | Gap]:
         """Yield what the script collects, and a gap for unreadable namespaces unless the script reported one."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.analysis.hosts.host import own_addresses
 from ldapdiag.evidence.bundle import Gap
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.live.collected_target import Collector
     from ldapdiag.sources.progress import Progress
+
+T = TypeVar("T")
 
 MAX_PARALLEL = 64
 NAMES_SHOWN = 3
@@ -84,21 +86,21 @@ def _sample(
 ) -> None:
     with ThreadPoolExecutor(max_workers=min(MAX_PARALLEL, len(targets) or 1)) as pool:
         started = time.monotonic()
-        _in_parallel(pool, targets, lambda target: _collect(target, progress), stop)
+        in_parallel(pool, targets, lambda target: _collect(target, progress), stop)
         servers = [target for target in targets if target.serves(options.ldap_ports)]
         others = [target for target in targets if target not in servers and target.facts]
         if servers and not options.logs_alone:
             _pause(options.sample_interval_seconds - (time.monotonic() - started), stop, progress)
             for group in (others, servers, others):
-                _in_parallel(pool, group, _snapshot, stop)
+                in_parallel(pool, group, _snapshot, stop)
         if options.logs:
-            _in_parallel(pool, targets, lambda target: _access_logs(target, progress, options), stop)
+            in_parallel(pool, targets, lambda target: _access_logs(target, progress, options), stop)
 
 
-def _in_parallel(
+def in_parallel(
     pool: ThreadPoolExecutor,
-    targets: Iterable[CollectedTarget],
-    work: Callable[[CollectedTarget], None],
+    targets: Iterable[T],
+    work: Callable[[T], None],
     stop: threading.Event,
 ) -> None:
     """Do the work for all targets at once, and wait for all; each collector keeps its own time limit."""
@@ -113,7 +115,7 @@ def _in_parallel(
 
 def _collect(target: CollectedTarget, progress: Progress) -> None:
     started = time.monotonic()
-    _add(target, target.collector.collect())
+    add_answers(target, target.collector.collect())
     target.pieces[:] = map(with_facts, target.pieces)
     target.facts.extend(fact for piece in target.pieces for fact in piece.facts)
     gap = next(iter(target.gaps), None)
@@ -124,13 +126,13 @@ def _collect(target: CollectedTarget, progress: Progress) -> None:
 
 
 def _snapshot(target: CollectedTarget) -> None:
-    _add(target, target.collector.snapshot())
+    add_answers(target, target.collector.snapshot())
 
 
 def _access_logs(target: CollectedTarget, progress: Progress, options: CollectionOptions) -> None:
     """Collect the access logs, after all snapshots: their times do not matter, and they may take long."""
     started, pieces, gaps = time.monotonic(), len(target.pieces), len(target.gaps)
-    _add(target, target.collector.access_logs(progress))
+    add_answers(target, target.collector.access_logs(progress))
     files = [piece.path.rpartition("/")[2] for piece in target.pieces[pieces:]]
     gap = next(iter(target.gaps[gaps:]), None)
     if files:
@@ -143,7 +145,8 @@ def _access_logs(target: CollectedTarget, progress: Progress, options: Collectio
         del target.pieces[:pieces], target.gaps[:gaps]
 
 
-def _add(target: CollectedTarget, answers: Iterable[Input | Gap]) -> None:
+def add_answers(target: CollectedTarget, answers: Iterable[Input | Gap]) -> None:
+    """Add the answers of a target; a bug in its collector becomes a gap."""
     try:
         for answer in answers:
             if isinstance(answer, Gap):

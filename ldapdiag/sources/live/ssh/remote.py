@@ -98,6 +98,7 @@ MAX_ITEMS = 4000
 MAX_COMMAND_SECONDS = 60
 """Time limit of one command on the host; as root by sudo, one that hangs may run that long after the session."""
 SNAPSHOT = b"snapshot\n"
+TABLES = b"tables\n"
 CONFIGURATION = b"configuration\n"
 
 
@@ -217,6 +218,22 @@ class ScriptSession:
             yield from self._by_powershell(deadline, f"Show-Socket {self._looks}")
         else:
             yield from self._order(SNAPSHOT, deadline)
+
+    def tables(self) -> Iterator[Input | Gap]:
+        """Yield its sockets, flows, proxy sessions and addresses alone; connect if there is no session, or no more."""
+        deadline = monotonic() + self.timeout_seconds
+        if self._child is None and not self._powershell:
+            self._script, self._line, self._banner = None, b"", b""
+            self._orders.clear()
+            yield from self.connect(deadline)
+            if not self._powershell and (self._orders or self._child is None):
+                return
+        if self._powershell:
+            yield from self.snapshot()
+            return
+        if not self._orders:  # the limits on its output are those of one answer
+            self._script, self._count, self._reported = Script(self._nonce.encode(), Budget(RUN_BYTES)), 0, False
+        yield from self._order(TABLES, deadline)
 
     def sections(self, order: bytes, deadline: float) -> Iterator[tuple[ScriptSection, Span] | Gap]:
         """Send an order, and yield the sections of its output, until the script waits for the next order.

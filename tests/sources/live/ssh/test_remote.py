@@ -129,6 +129,17 @@ class TestThisHost:
         table = next(fact for fact in with_facts(pieces[1]).facts if isinstance(fact, SocketTable))
         assert table.origin.taken == pieces[1].taken
 
+    def test_tables_are_read_again_and_again_and_over_another_session_after_the_end(self) -> None:
+        with session(["sh"]) as here:
+            for end in (False, False, True, False):
+                pieces, gaps = sorted_out(here.tables())
+                read = {name.split("-")[0] for name in names(pieces)}
+                assert read - {"conntrack"} == {"host.txt", "sockets"}
+                assert not gaps
+                assert here._count <= len(pieces)  # limits are those of one answer
+                if end:
+                    here.close()
+
     def test_the_clock_of_one_machine_is_its_own(self) -> None:
         with session(["sh"]) as here:
             list(here.collect())

@@ -6,7 +6,7 @@
 # shells store them in files.
 # All code is in functions, and `main` is called at the very end, so that the shell reads the whole script first.
 # Settings, as assignments before the script: NONCE, a word that no file can contain by chance; INTERACTIVE=1, read
-# orders from stdin (snapshot, configuration, logs, log, more; access logs are printed on order only);
+# orders from stdin (snapshot, tables, configuration, logs, log, more; access logs are printed on order only);
 # LOG, a file to print instead of those of the servers;
 # SUDO="sudo -n"; SOCKETS=0, no socket tables; MONITORS=0, no cn=monitor; NAMESPACES=0, this network namespace only;
 # EXTENTS=0, database files are listed without their extents;

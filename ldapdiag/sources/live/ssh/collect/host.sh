@@ -9,6 +9,10 @@ know_host() {
     if test -r /proc/sys/kernel/random/boot_id; then HOST_MACHINE=`cat /proc/sys/kernel/random/boot_id`; fi
 }
 
+host() {
+    section . host.txt "uname, date, ip addr, ip route" describe .
+}
+
 # describe NAMESPACE NUMBER
 describe() {
     echo "ldapdiag-host 1"

@@ -4,7 +4,9 @@ wait_for_orders() {
     printf '%s\n' "$NONCE waiting"
     while read wait_order; do
         case $wait_order in
-            snapshot) snapshot $next_snapshot; next_snapshot=`expr $next_snapshot + 1` ;;
+            snapshot | tables)
+                $wait_order $next_snapshot
+                next_snapshot=`expr $next_snapshot + 1` ;;
             configuration) configuration ;;
             logs) logs ;;
             "log "* | "more "*)
@@ -41,11 +43,12 @@ main() {
     find_namespaces
     know_host
     TABLE=
-    section . host.txt "uname, date, ip addr, ip route" describe .
+    host
     test -z "$SUDO_REFUSED" ||
         gap . "sudo -n failed: it needs a password, or is not permitted" "allow sudo without a password (test: sudo -n true), or connect as root"
     test -z "$NAMESPACES_GAP" || gap . "$NAMESPACES_GAP" "$NAMESPACES_HOW"
     next_snapshot=1
+    WHOLE=1
     if test "$INTERACTIVE" = 1; then
         end_with_session
         wait_for_orders

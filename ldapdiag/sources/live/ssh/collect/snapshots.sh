@@ -1,10 +1,13 @@
 # ---- A snapshot: sockets first, because their time matters most.
 
+# snapshot NUMBER: where WHOLE is empty without counters and threads, and with the addresses of each namespace.
 snapshot() {
     test "$SOCKETS" = 1 && list_sockets . . "$1"
     for snapshot_one in `current_others`; do
         other "$snapshot_one"
-        test "$1" = 1 && section "ns:$OTHER_NAME" host.txt "uname, ip addr, ip route" describe "$OTHER_FILE" "$OTHER_NUMBER"
+        case $1/$WHOLE in
+            1/* | */) section "ns:$OTHER_NAME" host.txt "uname, ip addr, ip route" describe "$OTHER_FILE" "$OTHER_NUMBER" ;;
+        esac
         test "$SOCKETS" = 1 && list_sockets "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
         counters "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
     done
@@ -17,6 +20,15 @@ snapshot() {
         threads "ns:$OTHER_NAME" "net:[$OTHER_NUMBER]" "$1"
         middlebox "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]" "$1"
     done
+}
+
+# tables NUMBER: print what changes with each connection, from now on. Containers come and go: their namespaces are
+# looked for again.
+tables() {
+    find_namespaces
+    WHOLE=
+    snapshot "$1"
+    host
 }
 
 # middlebox FOLDER NAMESPACE NETWORK NUMBER: print the connections of a firewall and a proxy on this host, in each
@@ -70,7 +82,7 @@ choose_table_of_linux() {
 
 # counters FOLDER NAMESPACE NUMBER
 counters() {
-    test -r /proc/net/netstat || return 0
+    test -n "$WHOLE" && test -r /proc/net/netstat || return 0
     section "$1" "counters-$3.txt" "cat /proc/net/netstat /proc/net/snmp" within "$2" cat /proc/net/netstat /proc/net/snmp
 }
 

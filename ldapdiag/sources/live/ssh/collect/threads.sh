@@ -4,7 +4,7 @@ MOST_THREADS=256
 
 # threads FOLDER NETWORK NUMBER: print what the threads of each directory server there do, in each snapshot.
 threads() {
-    test -d /proc/self/task || return 0
+    test -n "$WHOLE" && test -d /proc/self/task || return 0
     threads_left=$MOST_PROCESSES
     for threads_one in `servers_in "$2"`; do
         threads_pid=`expr "$threads_one" : '\([0-9]*\):'`
