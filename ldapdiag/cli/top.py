@@ -92,7 +92,7 @@ def top(
     ends' sockets are read every 5 or 10 s, all else every --every. Logs are followed: those of local servers and of a
     server on a named ssh://HOST, FILE or ssh://HOST/FILE, and TARGET=FILE with several servers.
 
-    What is not known is -, never 0; what is old is dim. The key ? lists all keys.
+    What is not known is -, never 0; what is old is dim. ? lists all keys.
 
     Recorded:
         --record FILE adds each diagnosis to a history, as diagnose does. --replay FILE... shows captures of collect, or
