@@ -226,7 +226,7 @@ def test_a_named_log_is_removed_while_it_is_followed(laboratory, topology, desk)
 
 
 def test_a_log_is_followed_over_ssh(laboratory, topology, desk) -> None:
-    """The ssh of the log is killed and comes back; the log is rotated; nothing is left on the server's host."""
+    """Each ssh is killed and comes back; the log is rotated; nothing is left on the server's host."""
     server = laboratory.server("389-ds", topology.ldap)
     command = desk.command("top", "ldap://ldap", "ssh://ldap", *desk.bind, "--every", "600", "--apart", "1")
     with Multiplexer(topology.desk, command, env=desk.environment, name="ssh-log", size=(120, 24)) as screen:
@@ -238,8 +238,10 @@ def test_a_log_is_followed_over_ssh(laboratory, topology, desk) -> None:
         minute = [one for one in client.of("middle") if shown_at - 65 < one.ended <= shown_at - 5]
         assert float(row(text, SHAPE)[2]) == pytest.approx(len(minute) / 60, rel=0.25), text
         screen.shows(lambda text: re.search(r"diagnosis \d+ s ago", text), "no diagnosis", seconds=90)
-        (ssh,) = [one for one in screen.processes() if Path(f"/proc/{one}/comm").read_text() == "ssh\n"]
-        os.kill(ssh, signal.SIGKILL)
+        sessions = [one for one in screen.processes() if Path(f"/proc/{one}/comm").read_text() == "ssh\n"]
+        assert len(sessions) == 2, "that of the log, and that of the tables"
+        for ssh in sessions:
+            os.kill(ssh, signal.SIGKILL)
         screen.shows(lambda text: "log OLD" in text and "not followed" in text, "the lost session is not shown")
         server.restart()  # 389-ds then begins another file
         with searching(server, {"uid": Lane("dc=example,dc=com", "sub", "(uid=no)")}):

@@ -228,11 +228,13 @@ class ScriptSession:
             yield from self.connect(deadline)
             if not self._powershell and (self._orders or self._child is None):
                 return
+        if self._powershell or not self._orders:  # the limits on its output are those of one answer
+            self.begin_anew()
         if self._powershell:
             yield from self.snapshot()
+            if self._script is None:  # it has none either, or ssh failed in an unknown way: the next look tries both
+                self._powershell = ()
             return
-        if not self._orders:  # the limits on its output are those of one answer
-            self._script, self._count, self._reported = Script(self._nonce.encode(), Budget(RUN_BYTES)), 0, False
         yield from self._order(TABLES, deadline)
 
     def sections(self, order: bytes, deadline: float) -> Iterator[tuple[ScriptSection, Span] | Gap]:
@@ -271,8 +273,8 @@ class ScriptSession:
         return (section, Span(start=self._orders[0], end=datetime.now(UTC))) if section else None
 
     def begin_anew(self) -> None:
-        """Let the next order have the whole budget, which earlier answers no longer use."""
-        self.budget = Budget(RUN_BYTES)
+        """Let the next order have the whole budget, and all items, which earlier answers no longer use."""
+        self.budget, self._count, self._reported = Budget(RUN_BYTES), 0, False
         if self._script is not None:
             self._script = Script(self._nonce.encode(), self.budget)
 
@@ -350,6 +352,7 @@ class ScriptSession:
         nonce = self._nonce.encode()
         if nonce_of(line) == nonce:
             self._script = Script(nonce, self.budget)
+            self.may_be_windows = bool(self._powershell)  # a later failure of ssh is no lack of sh
         else:
             self._banner = (self._banner + line)[-MAX_MARKER_BYTES:]
         return None

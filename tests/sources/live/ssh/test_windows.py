@@ -13,6 +13,7 @@ import writers
 from command import LOGIN, ldapdiag
 from incidents import GHOSTS, INCIDENTS, ghost_ports
 from ldapdiag.sources.gathering import gather
+from ldapdiag.sources.live.ssh import remote
 from ldapdiag.sources.live.ssh.remote import ScriptSession
 from ldapdiag.sources.live.ssh.windows import POWERSHELL, WITHIN_POWERSHELL, powershell_command
 from log.windows_events import Event, as_xml, event
@@ -118,3 +119,32 @@ def test_where_neither_script_can_run_the_reason_is_that_of_the_second(tmp_path,
         (gap,) = [*session.collect(), *session.snapshot()][:1]
     assert gap.reason.startswith(reason)
     assert gap.how
+
+
+def test_tables_are_read_by_powershell_again_and_again(asked, tmp_path, monkeypatch) -> None:
+    prepare(tmp_path)
+    asked("demo", dc1=CMD)  # makes the host
+    monkeypatch.setattr(remote, "MAX_ITEMS", 3)
+    argv = [sys.executable, "-I", str(tmp_path / "ssh.py"), "dc1", "sh"]
+    with ScriptSession(argv=argv, target="ssh://dc1", folder="dc1", may_be_windows=True) as session:
+        for _ in range(5):  # limits are those of one answer
+            assert [piece.path.rpartition("/")[0] for piece in session.tables()] == ["dc1"]
+
+
+@pytest.mark.parametrize("was_read", [True, False])
+def test_a_failure_of_ssh_makes_no_host_one_of_windows_for_good(asked, tmp_path, was_read) -> None:
+    """Killed, or refused by a login shell: status 1 or -9, like a cmd.exe without sh."""
+    asked("demo", app1="")
+    host = tmp_path / "app1"
+    argv = [sys.executable, "-I", str(tmp_path / "ssh.py"), "app1", "sh"]
+    with ScriptSession(argv=argv, target="ssh://app1", folder="app1", may_be_windows=True) as session:
+        if was_read:
+            assert not list(session.tables())
+            session.close()
+        (tmp_path / "ssh.py").write_text("import sys; sys.exit('fork: retry')")
+        (gap,) = session.tables()
+        assert "fork: retry" in gap.reason
+        (tmp_path / "ssh.py").write_text(Path(__file__).with_name("fake_windows.py").read_text())
+        assert not list(session.tables())
+    assert not (host / "heard-powershell").exists()
+    assert "tables\n" in (host / "heard-sh").read_text()
