@@ -99,7 +99,7 @@ def _head(model: Model, server: ServerModel, view: View, width: int) -> list[Tex
         _work(server),
         _gauge(server, model.diagnosis, width),
         _verdict(server, model),
-        _ages(_sources(server, model)),
+        _ages(_sources(server, model), model),
         Text(""),
     ]
 
@@ -210,12 +210,13 @@ def _sources(server: ServerModel, model: Model) -> list[TimedSource[Any]]:
     return [server.counters, server.listing, *log, *([model.sockets] if model.sockets else []), model.diagnosis]
 
 
-def _ages(sources: Sequence[TimedSource[Any]]) -> Text:
+def _ages(sources: Sequence[TimedSource[Any]], model: Model) -> Text:
     """Return how old each answer is, and then why the first of the old ones has no newer."""
     line = Text()
     for source in sorted(sources, key=lambda one: not one.is_old):  # a small screen cuts the line
         age = source.age()
-        said = "none" if age is None else f"{'OLD, ' * source.is_old}{age:.0f} s ago"
+        none = "after the diagnosis" if source is model.sockets and model.report is None else "none"
+        said = none if age is None else f"{'OLD, ' * source.is_old}{age:.0f} s ago"
         if source.state.doublings and source.interval:
             said += f", every {source.interval:g} s"
         said += ", by key l" if source.interval is None else ""

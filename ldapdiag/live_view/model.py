@@ -6,7 +6,7 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.live_view.server import NO_LOOK, ServerModel
+from ldapdiag.live_view.server import NO_LOOK, RESTARTED, ServerModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +65,8 @@ class Model:
             where = f"{server.label}: " if len(self.servers) > 1 else ""
             for event in server.update(self.diagnosis.state, sockets, is_only=len(self.servers) == 1):
                 self.add_event(f"{where}{event}")
+                if event == RESTARTED:  # what was judged is gone with its connections
+                    self.diagnosis.wake.set()
         gaps = [f"{one.target}: {one.reason}" for one in sockets.value.gaps] if sockets.value else []
         for source, errors in (("diagnosis", [self.diagnosis.state.error]), ("sockets", [sockets.error, *gaps])):
             for error in filter(None, errors):

@@ -107,7 +107,8 @@ def _client_or_account(server: ServerModel, chosen: str, *, is_client: bool) -> 
     ghosts = server.judged.ghosts.get(chosen, ()) if server.judged and is_client and not server.looked else ()
     looked = server.looked if is_client else None
     if is_client:
-        lines += [_both_ends(row.ends, "Latest tables" if looked else "Last diagnosis")]
+        source = "Latest tables" if looked else "Last diagnosis"
+        lines += [_both_ends(row.ends, source, server.judged.not_matched if server.judged else "none has ended yet")]
         lines += [*(_reasons(server, looked, chosen) if looked else []), *_findings(server, chosen), *_samples(ghosts)]
     lines += ["", "accounts" if is_client else "clients", *(f"  {neutral(one)}" for one in row.others)]
     lines += ["", *_searches_of(server, chosen, is_client=is_client)]
@@ -115,7 +116,8 @@ def _client_or_account(server: ServerModel, chosen: str, *, is_client: bool) -> 
     dead = {port for one in ghosts for port in one["ghost_client_ports"] or ()}
     if looked:
         ends = looked.sockets(server.names, chosen)
-        lines += ["", *_sockets(ends, {one.client_port: one for one in found}, server.now())]
+        why = server.judged.not_matched if server.judged else ""
+        lines += ["", *_sockets(ends, {one.client_port: one for one in found}, server.now(), why)]
         if any(one.client_port for one in found):
             return lines
     return [*lines, "", *_connections(found, dead, server.now(), is_client=is_client)]
@@ -197,9 +199,9 @@ def _name(one: MonitoredConnection, *, is_client: bool) -> str:
     return (one.client or NOT_LISTED) if is_client else (one.account or "anonymous")
 
 
-def _both_ends(ends: BothEnds | None, source: str) -> str:
+def _both_ends(ends: BothEnds | None, source: str, not_matched: str) -> str:
     if ends is None:
-        return f"Both ends: not judged. {source}: no sockets of this client at the server."
+        return f"Both ends: not judged. {source}: {not_matched or 'no established connection of this client'}."
     if ends.client_count is None:
         there = "the client's sockets were not read (name its host: ssh://HOST)"
     else:
@@ -218,10 +220,12 @@ def _reasons(server: ServerModel, look: SocketLook, client: str) -> list[str]:
     return [f"not judged: {neutral(one)}" for one in dict.fromkeys(lines)]
 
 
-def _sockets(ends: Sequence[SocketEnds], listed: Mapping[int | None, MonitoredConnection], now: datetime) -> list[str]:
+def _sockets(
+    ends: Sequence[SocketEnds], listed: Mapping[int | None, MonitoredConnection], now: datetime, why_none: str
+) -> list[str]:
     """Return a line for each connection with its sockets at both ends; `listed` by client port, where published."""
     if not ends:
-        return ["No socket of it is in the latest tables."]
+        return [f"No socket of it is in the latest tables{': ' * bool(why_none)}{neutral(why_none)}."]
     lines = [
         f"{counted(len(ends), 'connection')} in the latest tables, idle for the longest first",
         f"  {'PORT':5}  {'IDLE':>7}  {'AT SERVER':11}  {'AT CLIENT':11}",
@@ -231,7 +235,7 @@ def _sockets(ends: Sequence[SocketEnds], listed: Mapping[int | None, MonitoredCo
         idle = UNKNOWN if one.idle_seconds is None else duration(one.idle_seconds)
         known, more = listed.get(one.client_port), [one.verdict, one.owner]
         if known:
-            more.append(f"open {duration((now - known.opened).total_seconds())}" if known.opened else "")
+            more.append(_ago("open", known.opened, now))
             more.append("" if known.operations_completed is None else f"{known.operations_completed:,} ops")
             more.append((short(known.account) or "anonymous") if has_several else "")
         line = f"  {one.client_port:5}  {idle:>7}  {one.at_server:11}  {one.at_client:11}"
@@ -267,13 +271,17 @@ def _connections(found: list[MonitoredConnection], dead: set[int], now: datetime
     lines = [f"{counted(len(found), 'connection')}, {'quiet' if is_known else 'open'} for the longest first"]
     for one in found[:MOST_SOCKETS]:
         port = f"port {one.client_port}" if one.client_port else ""
-        opened = f"open {duration((now - one.opened).total_seconds())}" if one.opened else ""
-        quiet = f"quiet {duration((now - one.active).total_seconds())}" if one.active else ""
+        opened, quiet = _ago("open", one.opened, now), _ago("quiet", one.active, now)
         done = f"{counted(one.operations_completed, 'operation')}" if one.operations_completed is not None else ""
         who = neutral((one.account or "anonymous") if is_client else (one.client or NOT_LISTED))
         ghost = "ghost" if one.client_port in dead else ""
         lines.append("  " + "  ".join(filter(None, (port, ghost, quiet, opened, done, who))))
     return lines if len(found) <= MOST_SOCKETS else [*lines, f"  and {len(found) - MOST_SOCKETS:,} more"]
+
+
+def _ago(what: str, at: datetime | None, now: datetime) -> str:
+    """Return how long ago that was; nothing where the server's clock is ahead."""
+    return "" if at is None or at > now else f"{what} {duration((now - at).total_seconds())}"
 
 
 def _wrapped(lines: list[str], width: int) -> list[Text]:

@@ -112,7 +112,7 @@ class ServerModel:
         self._clients: dict[str, Counter[str]] = {}
         self._errors: dict[str, str] = {}
         self._begun: tuple[datetime | None, int | None] = (None, None)
-        self._restarted_at = float("-inf")
+        self.restarted_at = float("-inf")
         self.started_at: datetime | None = None
         self.has_restarted = False
         """Since the view began."""
@@ -179,7 +179,7 @@ class ServerModel:
             ("sockets", sockets, lambda found: self._take_sockets(found, is_only=is_only)),
         )
         for name, of, take_it in sorted(ways, key=lambda one: one[1].at):
-            if of.value is not None and of.value is not self._found.get(name) and of.asked >= self._restarted_at:
+            if of.value is not None and of.value is not self._found.get(name) and of.asked >= self.restarted_at:
                 self._found[name] = of.value
                 events += take_it(of.value)
         return events
@@ -222,10 +222,12 @@ class ServerModel:
 
     def foresee(self) -> LimitForecast | None:
         """Return when the descriptors run out: asked in a thread of its own, as it takes a while."""
-        readings, found = tuple(self.readings), self.judged
+        readings, found, restarted_at = tuple(self.readings), self.judged, self.restarted_at
         if found is None or found.used is None or found.limit is None:
             return None
         foreseen = forecast(readings, found.limit, InUse(count=found.used, at=found.taken_at))
+        if restarted_at != self.restarted_at:  # meanwhile
+            return None
         self.was_filling = self.was_filling or foreseen.median is not None
         return foreseen
 
@@ -338,7 +340,7 @@ class ServerModel:
         self.readings.clear()
         self.ghosts.clear()
         # What was read before it is of connections that are gone.
-        self.judged, self.looked, self.has_restarted, self._restarted_at = None, None, True, at
+        self.judged, self.looked, self.has_restarted, self.restarted_at = None, None, True, at
         self.forecast.state, self.was_filling = State(), False
         self.version += 1
         if self.listing.state.at < self.counters.state.at:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ldapdiag.analysis.load.forecast import LimitForecast
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.live_view.judged import judged
 from ldapdiag.live_view.server import RESTARTED
@@ -69,6 +70,7 @@ def test_what_was_read_before_a_restart_is_gone_at_once() -> None:
     assert (stage.server.listed, stage.server.judged, rows(stage)) == (None, None, {})
     assert stage.server.version > version
     assert stage.server.listing.wake.is_set()
+    assert stage.model.diagnosis.wake.is_set(), "what was judged is judged anew at once"
 
 
 def test_no_restart_where_the_list_is_older_than_the_counters() -> None:
@@ -233,3 +235,17 @@ def test_operations_that_fall_are_unknown_and_not_zero() -> None:
         stage.counters = look(operations=operations)
         stage.pass_seconds(10)
     assert stage.server.operations_per_second() is None
+
+
+def test_a_forecast_that_began_before_a_restart_is_none(monkeypatch) -> None:
+    """It takes a while, in a thread of its own; what it knew of is gone."""
+    stage = Stage()
+    stage.pass_seconds(10)
+
+    def forecast(*_: object) -> LimitForecast:
+        stage.server.restarted_at = stage.now
+        return LimitForecast(median=1.0)
+
+    monkeypatch.setattr("ldapdiag.live_view.server.forecast", forecast)
+    assert stage.server.foresee() is None
+    assert not stage.server.was_filling

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from datetime import timedelta
+
 from facts import at_client, at_server
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.sockets import TcpState, Timer
 from ldapdiag.live_view.drawing import draw
+from ldapdiag.live_view.socket_look import SocketLook
 from ldapdiag.live_view.view import Shown, View
 from live_views import Stage, direction, look, monitored, report, tables
 
@@ -106,3 +111,39 @@ def test_what_was_read_before_a_restart_is_not_shown() -> None:
     stage.server.counters.ask_once()
     stage.model.update()
     assert (stage.server.looked, stage.server.judged) == (None, None)
+
+
+def test_before_the_first_diagnosis_it_says_what_the_sockets_wait_for() -> None:
+    text = screen(Stage(LdapdiagError("interrupted")))
+    assert "sockets after the diagnosis" in text
+    assert "diagnosis: the first one is under way" in text
+
+
+def test_the_page_of_a_client_says_why_there_is_nothing() -> None:
+    """Either no table of the server was read, or the client has none but closed ones there."""
+    stage, page = leaking(), View(page=Shown.ONE, chosen=APP1)
+    stage.sockets = SocketLook([], [], 1, [], 0.01)
+    stage.pass_seconds(5)
+    text = screen(stage, page)
+    assert "Both ends: not judged. Latest tables: no sockets of a server were read." in text
+    assert "No socket of it is in the latest tables: no sockets of a server were read." in text
+    waiting = at_server(1, first=41_000, state=TcpState.CLOSE_WAIT, **OLD_AGE)
+    stage.sockets = tables(waiting + at_server(1, "10.77.3.2"), at_client(0))
+    stage.pass_seconds(5)
+    text = screen(stage, page)
+    assert "Latest tables: no established connection of this client." in text
+    assert "41000   15 min  CLOSE_WAIT   not judged" in text
+
+
+def test_of_a_server_whose_clock_is_ahead_no_age_is_shown() -> None:
+    stage = leaking()
+    later = stage.server.now() + timedelta(hours=1)
+    (one,) = monitored(1, APP1, "uid=a,dc=x", client_port=40000)
+    stage.listing = look(connections=(replace(one, opened=later, active=later),))
+    stage.pass_seconds(5)
+    for way in (stage, Stage()):
+        way.listing = stage.listing
+        way.pass_seconds(5)
+        text = screen(way, View(page=Shown.ONE, chosen=APP1))
+        assert "40000" in text
+        assert re.findall("open -|quiet -", text) == []

@@ -58,7 +58,10 @@ class Pairing:
     server: str
     """The server, by the name of its instance."""
     host: str
+    ports: frozenset[int] = frozenset()
+    """Those of the server."""
     directions: tuple[Direction, ...]
+    """Each has a connection that an end shows as established."""
 
 
 @provides(Pairing)
@@ -77,7 +80,7 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
         on_path.complete(_join_direction(direction, host, clients, middleboxes), direction)
         for direction in _find_directions(server, host, host.latest, clients)
     ]
-    return Pairing(server=server.name, host=server.host, directions=tuple(directions))
+    return Pairing(server=server.name, host=server.host, ports=server.ports, directions=tuple(directions))
 
 
 def _with_use(flows: tuple[FlowTable, ...], hosts: tuple[Host, ...], snapshot: int) -> Iterator[Middlebox]:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.analysis.pairing.direction import JoinKey
 from ldapdiag.analysis.pairing.socket_index import ClientIndex, ServerIndex
-from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.evidence.addresses import UNKNOWN_PORT, endpoint
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.pairing.direction import Direction
     from ldapdiag.analysis.pairing.pairing import Pairing
 
-ABSENT, NOT_READ, TRANSLATED = "absent", "not read", "translated"
+ABSENT, NOT_READ, TRANSLATED, NOT_JUDGED = "absent", "not read", "translated", "not judged"
 VERDICTS = {"ghost": "ghosts", "severed": "severed", "stranded": "stranded"}
 """The fields of a direction that name the client ports of what is wrong."""
 
@@ -32,7 +32,8 @@ class SocketEnds:
     at_server: str
     """Its state there, or absent."""
     at_client: str
-    """Its state there, or absent; not read; translated: the client's table has another address or port for it."""
+    """Its state there, or absent; not read; translated: the client's table has another address or port for it; not
+    judged: of this client none is established at that endpoint."""
     verdict: str
     """ghost, severed, stranded; empty: none of these is proven."""
     idle_seconds: float | None
@@ -48,6 +49,7 @@ def socket_ends(pairing: Pairing, hosts: Sequence[Host], client: str) -> list[So
     own = [one for one in pairing.directions if one.client == client]
     there = {name: ClientIndex(latest[name], frozenset()) for one in own for name in one.client_hosts if name in latest}
     found = [ends for one in own for ends in _of_direction(one, server, there)]
+    found += _of_others(server, pairing.ports, client, {(one.server_address, one.server_port) for one in own})
     return sorted(found, key=lambda one: -1.0 if one.idle_seconds is None else one.idle_seconds, reverse=True)
 
 
@@ -78,3 +80,23 @@ def _of_direction(
             idle_seconds=column_seconds(other.last_received, other_row) if idle is None else idle,
             owner=other.owner[other_row] if other_row is not None and other.owner else "",
         )
+
+
+def _of_others(
+    server: ServerIndex, ports: Collection[int], client: str, joined: Collection[tuple[str, int]]
+) -> Iterator[SocketEnds]:
+    """Yield what the server has of a client at endpoints where neither end shows an established connection."""
+    table = server.snapshot.sockets
+    for (address, port, other), rows in server.sockets.items():
+        if other == client and port in ports and (address, port) not in joined:
+            for client_port in sorted(rows.keys() - {UNKNOWN_PORT}):
+                row = rows[client_port]
+                yield SocketEnds(
+                    endpoint=endpoint(address, port),
+                    client_port=client_port,
+                    at_server=table.state[row].name,
+                    at_client=NOT_JUDGED,
+                    verdict="",
+                    idle_seconds=column_seconds(table.last_received, row),
+                    owner="",
+                )

@@ -59,3 +59,11 @@ def test_behind_a_nat_the_client_has_other_ports() -> None:
     )
     found = ends(at_server(1, NAT, first=61_000), at_client(1), translated, address=NAT)
     assert found == {(61_000, "ESTABLISHED", "translated", "")}
+
+
+def test_a_client_that_has_only_closed_is_shown() -> None:
+    """Its server has not closed: the sockets hold descriptors, but no connection is established to be joined."""
+    waiting = at_server(2, first=41_000, state=TcpState.CLOSE_WAIT, **IDLE)
+    for others in ([], at_server(1, "10.77.3.2"), [facts.row(f"{LDAP}:22", f"{APP1}:50000")]):
+        found = ends([*waiting, *others], [])
+        assert found == {(port, "CLOSE_WAIT", "not judged", "") for port in (41_000, 41_001)}
