@@ -102,7 +102,9 @@ class RepeatedDiagnosis:
     def _followed(self) -> Sequence[Fact]:
         from ldapdiag.sources.recognition.log_discovery import access_logs  # noqa: PLC0415  import late
 
-        return tuple(access_logs([log for one in self._logs for log in one.counted]))
+        # Of two names of one server each follows its log, perhaps by two names, too.
+        logs = {one.names: one.counted for one in self._logs}
+        return tuple(access_logs([log for counted in logs.values() for log in counted]))
 
     def _record(self, file: Path, diagnosis: Diagnosis) -> None:
         code = exit_code(diagnosis, self._asked.gate)

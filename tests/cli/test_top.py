@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import chdir
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,7 @@ from ldapdiag.live_view.judged import judged
 from ldapdiag.sources.gathering import gather
 from ldapdiag.sources.history.recorded_runs import read
 from ldapdiag.sources.live.socket_watch import TABLES, Tables
+from ldapdiag.sources.logs.log_watch import LocalFiles, LogWatch
 from live_views import Stage, monitored
 
 if TYPE_CHECKING:
@@ -143,3 +146,17 @@ def test_each_diagnosis_is_recorded(tmp_path: Path) -> None:
     history.mkdir()
     assert diagnoses.next()["findings"]
     assert "cannot record" in said[0]
+
+
+def test_a_log_that_two_servers_follow_is_counted_once(tmp_path: Path) -> None:
+    """ldap:// and ldaps:// of one server are two; the log may have two names."""
+    at = f"[{datetime.now(UTC):%d/%b/%Y:%H:%M:%S}.000000000 +0000] conn=1 op=1"
+    search = f'{at} SRCH base="dc=x" scope=2 filter="(uid=a)"\n{at} RESULT err=0 tag=101 nentries=0 etime=0.1\n'
+    (tmp_path / "access").write_text(search * 9)
+    (tmp_path / "link").symlink_to(tmp_path / "access")
+    logs = [LogWatch(partial(LocalFiles, [str(tmp_path / name)], ""), Event()) for name in ("access", "link")]
+    counted = [sum(one.look().workload.segment.operations) for one in logs]
+    asked = Judging(Output(), Detail(), Gate(), Collecting(Binding(), Given(None, "")), quiet=True)
+    diagnoses = RepeatedDiagnosis([], asked, asked.collecting.options(asked.notices), Event(), Recording(None), logs)
+    assert [sum(one.segment.operations) for one in diagnoses._followed()] == counted[:1]  # type: ignore[attr-defined]  access logs
+    assert counted[0]

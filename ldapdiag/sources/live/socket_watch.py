@@ -19,6 +19,7 @@ from ldapdiag.sources.targets import LocalTarget, NamespaceTarget, SshTarget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from concurrent.futures import Future
     from threading import Event
     from typing import TypeGuard
 
@@ -64,20 +65,24 @@ class SocketWatch:
         self._collectors = [host_collector(one, options, stop) for one in hosts]
         self._servers: set[str] = set()
         self._before: tuple[SocketTable, ...] = ()
+        self._pool = ThreadPoolExecutor(2 * MAX_PARALLEL)
+        self._silent: dict[str, tuple[Future[None], _Host]] = {}
+        """Hosts that showed nothing, by target, which are asked beside the looks until they answer."""
+        self._gaps: dict[str, Gap] = {}
+        """Why they showed nothing."""
 
     def look(self) -> Tables:
         """Read the tables of all hosts. Raises LdapdiagError if there are none."""
-        hosts = [_Host(one, CollectedTarget(one)) for one in self._collectors]
-        with ThreadPoolExecutor(max_workers=min(MAX_PARALLEL, len(hosts))) as pool:
-            in_parallel(pool, [one for one in hosts if one.collector.target not in self._servers], _read, self._stop)
-            self._servers.update(one.collector.target for one in hosts if one.collected.serves(self._ports))
-            for is_server in (True, False):
-                group = [one for one in hosts if (one.collector.target in self._servers) is is_server]
-                in_parallel(pool, group, _read, self._stop)
-        silent = [one for one in hosts if not one.shows_sockets]
-        for one in silent:
-            one.collector.close()  # the next look is over another session
-        gaps = [gap for one in silent for gap in one.collected.gaps[:1]]
+        hosts = [_Host(one, CollectedTarget(one)) for one in self._collectors if self._answers(one)]
+        in_parallel(self._pool, [one for one in hosts if one.collector.target not in self._servers], _read, self._stop)
+        self._servers.update(one.collector.target for one in hosts if one.collected.serves(self._ports))
+        for is_server in (True, False):
+            group = [one for one in hosts if (one.collector.target in self._servers) is is_server]
+            in_parallel(self._pool, group, _read, self._stop)
+        for one in hosts:
+            if not one.shows_sockets:
+                self._fell_silent(one)
+        gaps = [gap for target, gap in self._gaps.items() if target in self._silent]
         facts = _facts([one.collected for one in hosts], gaps)
         sockets = [one for one in facts if isinstance(one, SocketTable)]
         if not sockets:
@@ -89,9 +94,33 @@ class SocketWatch:
         return Tables(facts=(*before, *facts), gaps=tuple(gaps))
 
     def close(self) -> None:
-        """End all sessions."""
+        """End all sessions, after `stop` was set."""
+        self._pool.shutdown()
         for collector in self._collectors:
             collector.close()
+
+    def _answers(self, collector: SshCollector | LocalCollector) -> bool:
+        """Return whether a host was not silent when it was last asked; ask it again beside this look if it was."""
+        target = collector.target
+        if target not in self._silent:
+            return True
+        asked, host = self._silent[target]
+        if asked.done():
+            del self._silent[target]
+            if host.shows_sockets:
+                return True
+            self._fell_silent(host)
+        return False
+
+    def _fell_silent(self, host: _Host) -> None:
+        """Keep the reason, and ask again over another session: the others do not wait for the time that it has."""
+        collector = host.collector
+        collector.close()
+        if host.collected.gaps:
+            self._gaps[collector.target] = host.collected.gaps[0]
+        again = _Host(collector, CollectedTarget(collector))
+        if not self._stop.is_set():
+            self._silent[collector.target] = self._pool.submit(_read, again), again
 
 
 def is_host(target: Target) -> TypeGuard[SshTarget | LocalTarget | NamespaceTarget]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -111,6 +112,14 @@ class LogWatch:
         if (last := self._last) is None:
             return ()
         return last[1].logs
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return what identifies the files of the log: their paths without links, or the name of that elsewhere."""
+        followed = self._followed
+        return (
+            frozenset(os.path.realpath(followed.explained(one)) for one in followed.files) if followed else frozenset()
+        )
 
     def look(self) -> LogLook:
         """Return the counts, the same object as before if nothing was written. Raises NotFollowedError."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lab.host import wait_for
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.sockets import SocketTable
@@ -26,9 +27,14 @@ class FakeHost(FakeCollector):
     """A host whose tables a test sets, or that is silent."""
 
     silent = False
+    finished = 0
+    hangs: threading.Event | None = None
 
     def tables(self) -> Iterator[Input | Gap]:
         self.asked.append(self.name)
+        if self.hangs and self.finished:
+            self.hangs.wait(20)
+        self.finished += 1
         yield Gap(target=self.target, reason="no answer") if self.silent else self.piece("ss.txt", self.texts[0])
 
 
@@ -67,7 +73,22 @@ def test_of_a_silent_host_no_earlier_table_is_left(hosts: dict[str, FakeHost]) -
     assert [gap.target for gap in tables.gaps] == ["ssh://app1"]
     assert (hosts["app1"].closed, hosts["ldap"].closed) == (1, 0)
     hosts["app1"].silent = False
-    assert "app1" in folders(one)
+    wait_for(lambda: "app1" in folders(one), "does not come back")
+    assert not one.look().gaps
+
+
+def test_the_others_do_not_wait_for_a_host_that_is_silent(hosts: dict[str, FakeHost]) -> None:
+    hosts["app1"].silent, hosts["app1"].hangs = True, threading.Event()
+    one = watch()
+    for _ in range(3):
+        tables = one.look()
+        assert {fact.origin.folder for fact in tables.facts} == {"ldap"}
+        assert [gap.reason for gap in tables.gaps] == ["no answer"]
+        assert hosts["app1"].finished == 1, "it is asked again, and has not answered"
+    hosts["app1"].silent = False
+    hosts["app1"].hangs.set()
+    wait_for(lambda: "app1" in folders(one), "does not come back")
+    one.close()
 
 
 def test_without_any_table_it_fails_with_the_reason(hosts: dict[str, FakeHost]) -> None:
