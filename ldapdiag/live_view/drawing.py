@@ -213,16 +213,19 @@ def _sources(server: ServerModel, model: Model) -> list[TimedSource[Any]]:
 def _ages(sources: Sequence[TimedSource[Any]], model: Model) -> Text:
     """Return how old each answer is, and then why the first of the old ones has no newer."""
     line = Text()
+    silent = model.sockets.state.value.gaps if model.sockets and model.sockets.state.value else ()
     for source in sorted(sources, key=lambda one: not one.is_old):  # a small screen cuts the line
         age = source.age()
         none = "after the diagnosis" if source is model.sockets and model.report is None else "none"
         said = none if age is None else f"{'OLD, ' * source.is_old}{age:.0f} s ago"
+        said += f", {len(silent)} silent" if source is model.sockets and silent else ""
         if source.state.doublings and source.interval:
             said += f", every {source.interval:g} s"
         said += ", by key l" if source.interval is None else ""
         line.append(f"{source.name} {said}{' ' * (3 if len(sources) < 5 else 2)}", OLD if source.is_old else "")
-    errors = (f"{one.name}: {one.state.error}" for one in sources if one.state.error)
-    return line.append(neutral(next(errors, "")), WORSE)
+    errors = [f"{one.name}: {one.state.error}" for one in sources if one.state.error]
+    errors += [f"{one.target}: {one.reason}" for one in silent]
+    return line.append(neutral(next(iter(errors), "")), WORSE)
 
 
 def _title(view: View) -> Text:

@@ -62,7 +62,10 @@ def test_a_silent_client_is_not_judged() -> None:
     assert row.ends is not None
     assert (row.ends.held, row.ends.ghosts) == (None, None)
     assert stage.model.events[-1][1] == "sockets: ssh://app1: no answer in 10 s"
-    assert "now ghosts not judged" in screen(stage)
+    stage.model.add_event("another one")
+    text = screen(stage, width=120)
+    assert "now ghosts not judged" in text
+    assert "sockets 0 s ago, 1 silent   diagnosis 0 s ago   ssh://app1: no answer in 10 s" in text
     page = screen(stage, View(page=Shown.ONE, chosen=APP1))
     assert "40000        -  ESTABLISHED  not read" in page
     assert "not judged: " in page
