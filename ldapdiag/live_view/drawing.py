@@ -256,7 +256,8 @@ def _of_log(server: ServerModel) -> tuple[str, bool]:
     name = neutral(", ".join(one.stream.name for one in look.logs))
     if silent is None:
         return f"no record in {name}", True
-    left_out = f"{max(1, minute.left_out >> 20):,} MiB left out: too many at once   " if minute.left_out else ""
+    size = f"{minute.left_out >> 20:,} MiB" if minute.left_out >> 20 else "some"
+    left_out = f"{size} left out: too many at once, or gone too early   " if minute.left_out else ""
     until = f"{duration(minute.seconds)} until {duration(max(0, round(silent)))} ago"
     return f"{until}   {left_out}{name}", server.is_log_old
 

@@ -49,7 +49,7 @@ NOTES = (
     "This view's connection is left out of the server's numbers; those of a diagnosis are in them while it runs.",
     "Searches are those that ended in the last minute of the log, by its records; S/S: search time in each second.",
     "UNINDEXED: noted so by the server, wholly or in part; - where its product notes nothing.",
-    "log in part: more was written at once than is read over ssh, so that its numbers are lower bounds.",
+    "log in part: more was written at once than is read over ssh, or the file was moved elsewhere: lower bounds.",
     "What an old source said is dim, and its age is in the sixth line.",
 )
 

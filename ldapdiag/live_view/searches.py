@@ -105,7 +105,7 @@ class LastMinute:
     look: LogLook
     kept: tuple[Kept, ...] = ()
     left_out: int = 0
-    """Bytes of it that were not counted, because too many came at once: all numbers are lower bounds."""
+    """Bytes of it that were not counted, at least: all numbers are lower bounds."""
 
     @property
     def now(self) -> Workload:

@@ -41,7 +41,7 @@ class LogLook:
     beginning: int
     """Looks with the same number continue the same counts."""
     left_out: int = 0
-    """Bytes of the log that were not counted so far, because too many came at once."""
+    """Bytes of the log that were not counted so far, at least."""
     ahead_seconds: float = 0.0
     """How far the clock of the server is ahead."""
 
@@ -51,7 +51,7 @@ class LogFiles(Protocol):
 
     files: Sequence[str]
     left_out: int
-    """Bytes of the log that no file has, because too many came at once."""
+    """Bytes of the log that no file has, at least: too many came at once, or a file was gone before its end."""
     ahead_seconds: float
     """How far the clock of the server is ahead of the one here; about a second of it is uncertain."""
 

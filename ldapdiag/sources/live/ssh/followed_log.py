@@ -175,8 +175,9 @@ class FollowedLog:
             return self._waits("no file has its name")
         if not answer.is_log:
             return self._waits("no line of an access log at its beginning or its end")
-        if self._inode:  # the file was removed, or compressed: what it had last is not known
+        if self._inode:  # the file was removed, compressed or put elsewhere: what it had last is not known
             self._turn()
+            self.left_out += 1
         self._inode = answer.inode
         if self._at is None:
             self._at, self._is_cut = max(0, answer.size - MOST_BYTES), answer.size > MOST_BYTES

@@ -159,3 +159,16 @@ def test_why_it_is_not_followed(remote: Remote, content: str | None, why: str) -
     assert remote.followed == []
     with pytest.raises(LdapdiagError, match="letters, digits"):
         FollowedLog(SshTarget("ssh://ds1/a b", "ds1", path="/a b"), CollectionOptions(), Event())
+
+
+def test_a_file_that_is_gone_before_its_end_was_read_is_stated(remote: Remote) -> None:
+    """Its name is a link, and the next file is in another folder; or it was compressed."""
+    remote.write(3)
+    assert remote.watch.look().left_out == 0
+    remote.write(3)
+    elsewhere = remote.file.parent.parent / "elsewhere"
+    remote.file.rename(elsewhere)
+    remote.write(2)
+    assert remote.counted() == EACH * 5
+    assert remote.watch.look().left_out > 0
+    assert elsewhere.exists()
