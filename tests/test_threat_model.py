@@ -20,8 +20,7 @@ STARTERS = {"subprocess", "multiprocessing", "pickle", "marshal", "shelve", "cty
 STARTING = {
     "ldapdiag/sources/probe/scratch.py": "a copy of itself, by the path of a module",
     "ldapdiag/sources/live/ssh/child.py": "the operator's ssh, nsenter, sh",
-    "ldapdiag/sources/cluster/scan_tasks.py": "pickle: between our own workers",
-    "ldapdiag/sources/cluster/cluster_reading.py": "pickle: between our own workers",
+    "ldapdiag/sources/files/compressed.py": "pickle: between our own workers",
     "ldapdiag/evidence/log/stream_scan.py": "pickle: a copy, in memory",
     "ldapdiag/evidence/log/segment.py": "pickle: a copy, in memory",
     "ldapdiag/sources/live/local/namespaces.py": "ctypes: setns of the C library",
