@@ -16,6 +16,7 @@ from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.threads import ProcessThreads
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
+from ldapdiag.servers.commands.ldap_tools import local_uri
 from ldapdiag.servers.hosts.hang_remedies import continue_process, save_state
 from ldapdiag.wording import are, counted, number
 
@@ -128,7 +129,7 @@ def _remedies(server: Responsiveness) -> Iterator[Remedy]:
     if server.condition in {Condition.UNREACHABLE, Condition.OUT_OF_DESCRIPTORS, Condition.CLOSES}:
         return
     pid, program = (server.activity.pid, server.activity.program) if server.activity else (None, "")
-    ldapi = server.address.local_uri
+    ldapi = local_uri(server.address) if server.address.said_local_uri else ""
     program = program if server.address.is_only else ""
     yield save_state(server.server, pid, program, ldapi=ldapi, stopped=stopped)
     if stopped and pid is not None:

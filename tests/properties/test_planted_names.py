@@ -414,6 +414,17 @@ to A
 [20/Nov/2026:08:45:20 +0000] conn=7 op=0 msgId=1 - RESULT err=49 tag=97 nentries=0 etime=0, N N
 [20/Nov/2026:08:45:20 +0000] conn=7 op=1 msgId=2 - SRCH base="o=N" scope=2 filter="(cn=N N)" attrs="cn"
 """,
+    "access-sdk": """[20/Nov/2026:17:08:00 +0000] CONNECT conn=0 from="A:54254" to="A:23891"
+[20/Nov/2026:17:08:00 +0000] BIND REQUEST conn=0 op=0 msgID=1 version=3 dn="cn=N,o=N" authType="SIMPLE"
+[20/Nov/2026:17:08:00 +0000] BIND RESULT conn=0 op=0 msgID=1 resultCode=34 diagnosticMessage="no DN 'N"N' as "N N" \
+is" etime=1.251
+""",
+    "access-sdk.json": r"""{ "timestamp":"2026-11-20T17:08:00.330Z", "message-type":"request", \
+"operation-type":"bind", "connection-id":0, "operation-id":0, "message-id":1, "dn":"cn=N\\, N,ou=\"N, N\",o=N", \
+"authentication-type":"simple" }
+{ "timestamp":"2026-11-20T17:08:00.332Z", "message-type":"response", "operation-type":"bind", "connection-id":0, \
+"operation-id":0, "message-id":1, "result-code-value":34, "diagnostic-message":"no DN 'N N'" }
+""".replace("\\\n", ""),
     "bigip.txt": 'ltm profile tcp /N/N {\n    defaults-from /N/N\n    description "N N"\n    idle-timeout 300\n}\n',
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from command import LOGIN, NO_SITE
 pytestmark = pytest.mark.long
 HOUSE = Path(__file__).parents[2]
 PATIENCE = 300
+UV = Path(sys.executable).with_name("uv")
 INCIDENT = "268 of the 270 connections from app1 no longer exist on app1"
 SHARED = {
     "man": "share/man/man1/ldapdiag.1",
@@ -70,10 +71,14 @@ def by_pipx(wheel: Path, place: Path) -> Path:
     return place / "venvs" / "ldapdiag"
 
 
+def uv_places(place: Path) -> dict[str, str]:
+    """Return the variables for uv to install tools in a folder."""
+    on_path = f"{UV.parent}:{CLIENTS['PATH']}"
+    return {"UV_TOOL_DIR": str(place), "UV_TOOL_BIN_DIR": str(place / "bin"), "PATH": on_path}
+
+
 def by_uv(wheel: Path, place: Path) -> Path:
-    uv = Path(sys.executable).with_name("uv")
-    python = ("--python", sys.executable)
-    ran(uv, "tool", "install", *python, wheel, UV_TOOL_DIR=str(place), UV_TOOL_BIN_DIR=str(place / "bin"))
+    ran(UV, "tool", "install", "--python", sys.executable, wheel, **uv_places(place))
     assert (place / "bin" / "ldapdiag").is_file()
     return place / "ldapdiag"
 
@@ -88,9 +93,11 @@ def test_a_wheel_brings_the_program_its_example_its_manual_page_and_completions(
     complaint = ran(program, "log", "s3://bucket/log/", code=2).stderr
     *_, command = complaint.strip().partition("not installed: " if "not installed: " in complaint else "; ")
     assert f"{wheel}[s3]" in command
-    if install is by_pip:  # what the message says can be pasted
-        ran("/bin/sh", "-c", command.strip())
+    if install is by_uv:  # what the message says can be pasted; uv links what it has, pip would copy it all again
+        ran("/bin/sh", "-c", command.strip(), **uv_places(installed.parent))
         assert "lacks" not in ran(program, "log", "s3:///x", code=2).stderr
+        ran(UV, "tool", "uninstall", "ldapdiag", **uv_places(installed.parent))
+        assert [one for one in (installed, installed.parent / "bin" / "ldapdiag") if one.exists()] == []
 
 
 def test_the_native_wheel_reads_the_logs_of_an_installed_wheel(wheel, tmp_path) -> None:

@@ -34,6 +34,13 @@ def test_the_hook_runs_the_program_with_the_typer_of_the_program() -> None:
     assert typer in PROJECT["project"]["dependencies"]
 
 
+def test_no_package_promises_an_address_that_nobody_reads() -> None:
+    """SECURITY.md: the project has none."""
+    maintainer = re.search(r"^maintainer: (.+)$", (HOUSE / "release" / "nfpm.yaml").read_text(), re.MULTILINE)
+    assert maintainer
+    assert "@" not in maintainer[1]
+
+
 def test_both_wheels_have_one_version() -> None:
     native = tomllib.loads((HOUSE / "native" / "Cargo.toml").read_text())["package"]["version"]
     assert native == ldapdiag.__version__

@@ -15,13 +15,14 @@ from command import INCIDENT, diagnose
 from ldapdiag.analysis.hosts.servers import ListeningServer, addressed
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import diagnose as judged
-from ldapdiag.evidence.ldap_session import SEPARATOR
+from ldapdiag.evidence.ldap_session import SEPARATOR, LdapSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
 EVIL = "ldaps://evil.example:636"
+SOCKET = "ldapi://%2Ftmp%2Fevil"
 HOSTILE = "-x -D 'cn=Directory Manager' -y '/root/.ssh/id_ed25519' --ca-file '/tmp/evil.pem' --insecure"
 CONNECTS = re.compile(
     r"(?:ldap\w+|dsconf\w*) (?:[^\n|]* )?(?:-H|-h|--hostname|--host)\s+(\S+)|Connect to server (\S+)\""
@@ -61,6 +62,34 @@ def test_a_manifest_decides_neither_the_server_nor_the_password_nor_the_trust(ca
         assert not any(word in rest for word in ("evil", "id_ed25519", "REQCERT", " -y "))
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"LDAP searches for cn-monitor at {SOCKET}{SEPARATOR}{SOCKET} -Y EXTERNAL",
+        f"ldapsearch -Y EXTERNAL -H {SOCKET} -b cn=monitor -s base on ldap",
+    ],
+    ids=["an LDAP session", "a script on the host"],
+)
+def test_a_manifest_decides_no_local_socket(capture: Path, asked: str) -> None:
+    """A program at a path of its choice would be asked, and changed, instead of the server."""
+    pieces = [{"path": "ldap/cn-monitor.ldif", "folder": "ldap", "asked": asked}]
+    (capture / "manifest.json").write_text(json.dumps({"schema": "ldapdiag.capture/1", "pieces": pieces}))
+    shown = [one for one in commands(reported(capture, "--config", "none")) if "ldapmodify" in one]
+    assert shown
+    for one in shown:
+        said, _, *lines = one.splitlines()
+        assert said == f"# LDAP_URI, exported once, must be the URL of ldap: the evidence says {SOCKET}"
+        assert '-Q -Y EXTERNAL -H "${LDAP_URI:?}"' in "\n".join(lines)
+        assert "ldapi:" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize("named", ["ldap", SOCKET])
+def test_a_local_socket_that_was_read_live_is_that_of_a_named_host(named: str) -> None:
+    server = ListeningServer(server="ldap", host="ldap", session=LdapSession(url=SOCKET, mechanism="EXTERNAL"))
+    assert [one.is_named for one in addressed([server], {named})] == [True]
+    assert [one.is_named for one in addressed([server], {"ldap2"})] == [False]
+
+
 @pytest.mark.parametrize(("named", "url"), [(EVIL, EVIL), (f"{EVIL}/", EVIL), ("ldaps://other", "${LDAP_URI:?}")])
 def test_a_target_of_the_site_configuration_names_the_server(
     capture: Path, tmp_path: Path, named: str, url: str
@@ -91,6 +120,6 @@ def test_no_command_of_any_check_connects_to_what_evidence_names() -> None:
         (one.title, place) for one, part in remedies for found in CONNECTS.findall(part) for place in found if place
     ]
     assert len(places) > 50
-    assert [one for one in places if not one[1].startswith(('"${LDAP_', "SERVER", "ldapi:", "'ldapi:"))] == []
+    assert [one for one in places if not one[1].startswith(('"${LDAP_', "SERVER"))] == []
     untold = {one.title for one, part in remedies if '"${LDAP_' in part and " exported once, must be " not in part}
     assert untold == set()

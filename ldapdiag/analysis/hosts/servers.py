@@ -127,7 +127,7 @@ def attribute_to_servers(hosts: Iterable[Host], facts: Iterable[Any]) -> ServerA
 
 def addressed(servers: Sequence[ListeningServer], named: Collection[str]) -> tuple[ListeningServer, ...]:
     """Return the servers with what commands need: whether the operator named the address, and how variables end."""
-    known = [replace(one, is_named=(one.session.url if one.session else one.host) in named) for one in servers]
+    known = [replace(one, is_named=_is_named(one, named)) for one in servers]
     several = sum(not one.is_named and not one.proxy for one in known) > 1
     marks: dict[str, None] = {}
     for one in known if several else ():
@@ -136,6 +136,13 @@ def addressed(servers: Sequence[ListeningServer], named: Collection[str]) -> tup
             mark += "_"
         marks[mark] = None
     return tuple(replace(one, mark=mark) for one, mark in zip(known, marks, strict=True)) if several else tuple(known)
+
+
+def _is_named(one: ListeningServer, named: Collection[str]) -> bool:
+    """Return whether the operator named the address; of a local socket, that is its host."""
+    if one.session is not None and one.session.url in named:
+        return True
+    return one.host in named and (one.session is None or one.session.is_local)
 
 
 def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MANAGER = "cn=Directory Manager"
 CONFIG_MANAGER = "cn=config"
 """Of slapd."""
-ON_THE_HOST = pattern(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-H ldapi:")
+ON_THE_HOST = pattern(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-Y EXTERNAL ")
 """Commands that do their work only on the server's own host."""
 WITHOUT_PASSWORD = (
     f"# If {CONFIG_MANAGER} has no password: as root on the host, -Q -Y EXTERNAL and the URL of a local socket, where "
@@ -54,9 +54,9 @@ def as_root(tool: str, server: ServerAddress, *, secure: bool = False) -> str:
     """
     if server.session is not None and server.session.is_bound:
         return _as_in(server, server.session, tool, secure=secure)
-    if not server.local_uri and (server.socket is None or server.said_uri):
+    if not server.said_local_uri and (server.socket is None or server.said_uri):
         return as_manager(tool, server, CONFIG_MANAGER, secure=secure)
-    return f"{tool} -Q -Y EXTERNAL -H {shlex.quote(server.local_uri) if server.local_uri else server.variable(URI)}"
+    return f"{tool} -Q -Y EXTERNAL -H {local_uri(server)}"
 
 
 def modify(server: ServerAddress, *ldif: str, manager: str = "", secure: bool = False) -> str:
@@ -75,6 +75,11 @@ def shown(
 def uri(server: ServerAddress) -> str:
     """Return the URL of a server as a word of a command; a variable unless the operator named it."""
     return shlex.quote(server.uri) if server.uri else server.variable(URI)
+
+
+def local_uri(server: ServerAddress) -> str:
+    """Return the URL of a server's local socket as a word of a command; a variable unless the operator named it."""
+    return shlex.quote(server.local_uri) if server.local_uri else server.variable(URI)
 
 
 def host(server: ServerAddress) -> str:
@@ -131,8 +136,7 @@ def _as_in(server: ServerAddress, session: LdapSession, tool: str, *, secure: bo
     bind = f"-Q -Y {session.mechanism}" if session.mechanism else "-x"
     password = f"-y {shlex.quote(session.password_file)}" if session.password_file else "-W"
     account = f" -D {quoted(session.dn)} {password}" if session.dn else ""
-    url = shlex.quote(session.url) if session.is_local and session.mechanism == "EXTERNAL" else uri(server)
-    return f"{_environment(session)}{tool} {bind} -H {url}{_start_tls(server, secure=secure)}{account}"
+    return f"{_environment(session)}{tool} {bind} -H {uri(server)}{_start_tls(server, secure=secure)}{account}"
 
 
 def _tls(server: ServerAddress) -> str:

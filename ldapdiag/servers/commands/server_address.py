@@ -106,10 +106,12 @@ class ServerAddress:
 
     @property
     def local_uri(self) -> str:
-        """Return the URL of its local socket; empty: unknown.
+        """Return the URL of its local socket for commands; empty: unknown, as for `uri`."""
+        return self.said_local_uri if self.is_named else ""
 
-        A command may have it from a capture: there EXTERNAL reveals no secret.
-        """
+    @property
+    def said_local_uri(self) -> str:
+        """Return the URL of its local socket by the evidence; empty: unknown."""
         if self.session is not None and self.session.is_local:
             return self.session.url
         return self.socket or ""
@@ -151,8 +153,9 @@ class ServerAddress:
             if self.variable(name) not in commands:
                 continue
             is_local = "-Y EXTERNAL" in commands
-            said = self.said_uri if name == URI else _host_in(self.said_uri)
-            stated = f"the evidence says {said}" if said and not is_local else f"not in the evidence{example[is_local]}"
+            url = self.said_local_uri if is_local else self.said_uri
+            said = url if name == URI else _host_in(self.said_uri)
+            stated = f"the evidence says {said}" if said else f"not in the evidence{example[is_local]}"
             variable = self.variable_name(name)
             lines.append(f"# {variable}, exported once, must be the {what} of {one_line(self.name)}: {stated}")
             lines.append(f': "${{{variable}:?export the {what} of the server first}}"')

@@ -10,7 +10,7 @@ PROGRAMS = frozenset({"slapd", "ns-slapd", "lt-slapd", "java"})
 def save_state(server: str, pid: int | None, program: str, *, ldapi: str, stopped: bool) -> Remedy:
     """Save the stacks, threads and sockets of a server's process in a new folder.
 
-    `ldapi` is the URL of its local socket; empty: unknown.
+    `ldapi` is the URL of its local socket, as a word of a command; empty: unknown.
     """
     name = program if program in PROGRAMS else ""
     if pid is None and not name:

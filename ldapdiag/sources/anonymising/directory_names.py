@@ -63,8 +63,9 @@ UNDER_INDEX = pattern(r"cn\s*=\s*(?:default )?index(?:es)?\s*[,;]", re.IGNORECAS
 
 _ATTRIBUTE = "|".join(re.escape(one) for one in sorted((*NAMING, *BRIEF, *STRUCTURAL), key=len, reverse=True))
 _NAMING = "|".join(re.escape(one) for one in sorted(NAMING, key=len, reverse=True))
-_ESCAPED = r"\\(?:[0-9A-Fa-f]{2}|[^0-9A-Fa-f\r\n])"
-_QUOTED = r'"[^"\r\n]{1,2000}"'
+_ESCAPED = rf"\\(?:\\[,+;](?!\s?(?:{_ATTRIBUTE})\s?=)|[0-9A-Fa-f]{{2}}|[^0-9A-Fa-f\r\n])"
+"""In JSON the backslash before a comma is escaped itself."""
+_QUOTED = r'(?:"[^"\r\n]{1,2000}"|\\"[^"\r\n]{1,2000}?\\")'
 _INNER = rf'(?:{_QUOTED}|(?:{_ESCAPED}|[^\\,+="\r\n\t<>;]){{1,500}}?)'
 _OPEN = rf"""(?:{_ESCAPED}|[^\\,+="\r\n\t<>;:()\[\]{{}}|'])"""
 _CLOSED = rf"""(?:{_ESCAPED}|[^\\,+="\r\n\t<>;:()\[\]{{}}|'\s])"""

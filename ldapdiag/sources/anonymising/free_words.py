@@ -28,7 +28,8 @@ MECHANISM = pattern(
     r"\b(?P<before>mech\"?[=:] ?\"?)(?P<name>(?!(?:SIMPLE|implicit|GSSAPI|GSS-SPNEGO|EXTERNAL|PLAIN|LOGIN|ANONYMOUS|OTP"
     r"|NTLM|DIGEST-MD5|CRAM-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?)[\s\",])[^\s\",]+)"
 )
-QUOTED_FIELD = pattern(r' (?P<key>\w+)=(?P<value>"(?:[^"\\\n]|\\.)*"|\w\S*)')
+QUOTED_FIELD = pattern(r'(?m) (?P<key>\w+)=(?P<value>"(?:[^"\\\n]|\\.|"(?! \w+=|\s*$))*"|\w\S*)')
+"""The SDK's server escapes no quote: one ends a value if another field or the end of the line follows."""
 CLIENT = pattern(r" from client \[?[\d.:A-Fa-f]+\]?:\d+(?=\W)")
 """In the message on a connection that OpenDJ does not take."""
 STATED = frozenset(
@@ -43,8 +44,8 @@ STATED = frozenset(
 )
 """Fields of OpenDJ and PingDirectory that stay; all others stay if they are numbers."""
 JSON_TEXT = pattern(
-    r'(?P<before>"(?:msg|message|clientConnectionPolicy|origin|detail|additionalInfo'
-    r'|authFailureReason|failureReason|additionalInformation)" ?: ?")(?P<name>(?:[^"\\\n]|\\.)+)(?=")'
+    r'(?P<before>"(?:msg|clientConnectionPolicy|origin|detail|[\w-]*(?:[Mm]essage|[Ff]ailureReason|[Ii]nfo(?:rmation)?))'
+    r'" ?: ?")(?P<name>(?:[^"\\\n]|\\.)+)(?=")'
 )
 JSON_PROCESS = pattern(r'(?P<before>"(?:instance|instanceName|startupID)" ?: ?")(?P<name>[^"\\\n]+)(?=")')
 PROCESS = frozenset({"instanceName", "startupID"})

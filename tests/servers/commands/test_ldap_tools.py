@@ -73,10 +73,16 @@ def test_an_unusable_name_is_no_address(name: str) -> None:
     assert '-H "${LDAP_URI:?}"' in as_manager("ldapsearch", address_of(name))
 
 
-def test_the_local_socket_is_that_of_the_evidence() -> None:
-    known = address_of("ldap", 1389, name="ldap:1389", socket="ldapi://%2Frun%2Ftwo", is_named=False)
+def test_a_local_socket_is_named_only_of_a_server_that_the_operator_named() -> None:
+    known = address_of("ldap", 1389, name="ldap:1389", socket="ldapi://%2Frun%2Ftwo")
     assert as_root("ldapsearch", known) == "ldapsearch -Q -Y EXTERNAL -H ldapi://%2Frun%2Ftwo"
-    assert as_root("ldapsearch", UNKNOWN) == 'ldapsearch -Q -Y EXTERNAL -H "${LDAP_URI:?}"'
+    for server, said in (
+        (replace(known, is_named=False), f"the evidence says {known.socket}"),
+        (UNKNOWN, "not in the"),
+    ):
+        comment, _, command = server.stated(as_root("ldapsearch", server)).split("\n")
+        assert command == 'ldapsearch -Q -Y EXTERNAL -H "${LDAP_URI:?}"'
+        assert f": {said}" in comment
 
 
 @pytest.mark.parametrize("socket", [None, ""])
@@ -121,12 +127,8 @@ def test_what_is_missing_comes_first_and_stops_the_rest(tmp_path) -> None:
 @pytest.mark.parametrize("session", [None, *(session for session, _ in CASES.values())], ids=["none", *CASES])
 @pytest.mark.parametrize("mark", ["", "ds1"])
 def test_an_address_that_the_operator_did_not_name_is_a_comment(session: LdapSession | None, mark: str) -> None:
-    """But for a local socket where root binds without a password."""
     server = address_of(session=session, is_named=False, mark=mark)
     commands = server.stated(as_manager("ldapsearch", server))
-    if session is not None and session.is_local:
-        assert "LDAP_URI" not in commands
-        return
     comment, _, command = commands.split("\n")
     name = f"LDAP_URI_{mark}" if mark else "LDAP_URI"
     assert comment == f"# {name}, exported once, must be the URL of ds1: the evidence says {server.said_uri}"
@@ -145,5 +147,6 @@ def test_commands_for_the_host_name_it() -> None:
     )
     for server, place in places:
         assert preceded(server, as_root("ldapsearch", server)).startswith(f"# on {place}:\nldapsearch")
+    assert preceded(UNKNOWN, as_root("ldapsearch", UNKNOWN)).startswith("# on the host of slapd-ds1:\nldapsearch")
     assert preceded(UNKNOWN, "systemctl stop slapd") == "# on the host of slapd-ds1:\nsystemctl stop slapd"
     assert preceded(address_of(), "ldapsearch -H ldap://ds1") == "ldapsearch -H ldap://ds1"
