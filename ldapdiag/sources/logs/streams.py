@@ -165,6 +165,8 @@ def _may_follow(stream: Stream, file: LogFile) -> bool:
     same = stream.instance == file.head.instance
     if not _may_have_one_name(stream, file) or not last.may_be_of_one_server(file):
         return False
+    if file.dialect.is_export and not same:  # each export has the name of its server, or none at all
+        return False
     if last.last_time is None and not (same and stream.instance) and _stem(last) != _stem(file):
         return False
     end = last.head.last_time if last.last_time is None else last.last_time
@@ -182,7 +184,7 @@ def continued_by(ends: Iterable[tuple[Stream, int]], file: LogFile) -> int | Non
         if _stem(stream.files[-1]) == _stem(file)
         and stream.files[-1].input.folder == file.input.folder
         and stream.dialect.name == file.dialect.name
-        and stream.instance in {file.head.instance, b""}
+        and stream.instance in ({file.head.instance} if file.dialect.is_export else {file.head.instance, b""})
         and file.first_time >= end - DISORDER
     ]
     return max(found)[1] if found else None
