@@ -125,6 +125,43 @@ def test_an_export_that_names_no_controller_is_of_none_of_those_beside_it(tmp_pa
     assert [len(stream["files"]) for stream in streams] == [1, 1, 1]
 
 
+def exports_of(*files: tuple[str, list[Event]], folder: Path) -> dict:
+    """Return the report on exports of these events, written in these forms."""
+    for number, (form, events) in enumerate(files):
+        (folder / f"export-{number}").write_text(EXPORTS[form](events))
+    return ldapdiag("log", folder, "--format", "json").report
+
+
+def polled(many: int, server: str = "DC1") -> list[Event]:
+    """Return searches of one client, an hour after each other, with costs that differ."""
+    return [event(one - many, server=server, visited=20_000 + one % 97, milliseconds=one % 89) for one in range(many)]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("many", "part"), [(40, 30), (900, 700)])
+def test_a_larger_file_with_fewer_events_does_not_replace_a_whole_export(
+    many: int, part: int, order: int, tmp_path: Path
+) -> None:
+    events = polled(many)
+
+    found = exports_of(
+        ("Event1644Reader", events[::order]), ("wevtutil", events[:part]), ("wevtutil", polled(many, "DC2")),
+        folder=tmp_path,
+    )  # fmt: skip
+
+    assert found["searches"]["total"] == 2 * many
+    assert [len(stream["copies_left_out"]) for stream in found["streams"]].count(1) == 1
+
+
+def test_events_in_two_overlapping_exports_of_a_controller_are_said_to_count_twice(tmp_path: Path) -> None:
+    events = polled(60)
+
+    found = exports_of(("wevtutil", events[:40]), ("Event1644Reader", events[20:][::-1]), folder=tmp_path)
+
+    assert found["searches"]["total"] == 80
+    assert "an export of the same server: events in both count twice" in str(found)
+
+
 def test_events_without_times_are_not_called_fast(tmp_path: Path) -> None:
     (tmp_path / "old.xml").write_text(as_xml([event(number, is_old=True) for number in range(50)]))
 
