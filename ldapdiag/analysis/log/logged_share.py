@@ -32,7 +32,8 @@ def what_is_logged(segment: Segment, family: Family | None, configured: EventThr
     if default is None or not segment.least_visited:
         return ""
     if configured is not None:
-        return _configured(configured, default)
+        others = f"; these are the thresholds of {configured.service}, not of {', '.join(configured.others)}"
+        return _configured(configured, default) + (others if configured.others else "")
     if segment.least_visited.get(0, 2) <= 1:
         return (
             "searches that visited one entry in less than a millisecond are in this log: its thresholds were lowered, "
