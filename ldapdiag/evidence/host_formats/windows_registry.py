@@ -36,7 +36,7 @@ NAMES = {
     "search time threshold (msecs)": "milliseconds",
 }
 MOST_SERVICES = 20
-"""Instances of AD LDS on a host that are told apart."""
+"""Limit of the services whose values are kept apart."""
 
 
 def recognises(head: Head) -> bool:
