@@ -94,6 +94,10 @@ class EventThresholds:
     visited: int | None = None
     visited_in_vain: int | None = None
     milliseconds: int | None = None
+    service: str = ""
+    """Whose values these are: NTDS (AD DS), or an instance of AD LDS."""
+    others: tuple[str, ...] = ()
+    """The other services in the export, whose values are not here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

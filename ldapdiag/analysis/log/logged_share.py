@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.traits import LogThresholds
 
 QUERY = r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters"
+UNKNOWN = f"which no log shows: give the output of {QUERY} to ldapdiag diagnose or indexes"
 
 
 def has_no_times(segment: Segment) -> bool:
@@ -31,7 +32,8 @@ def what_is_logged(segment: Segment, family: Family | None, configured: EventThr
     if default is None or not segment.least_visited:
         return ""
     if configured is not None:
-        return _configured(configured, default)
+        others = f"; these are the thresholds of {configured.service}, not of {', '.join(configured.others)}"
+        return _configured(configured, default) + (others if configured.others else "")
     if segment.least_visited.get(0, 2) <= 1:
         return (
             "searches that visited one entry in less than a millisecond are in this log: its thresholds were lowered, "
@@ -43,14 +45,14 @@ def what_is_logged(segment: Segment, family: Family | None, configured: EventThr
     )
     if lowered:
         return (
-            f"the thresholds of this log are below the defaults, and not in the evidence ({QUERY} shows them): a "
-            "search below them is not in this log, however often it was sent"
+            f"the thresholds of this log are below the defaults ({UNKNOWN}): a search below them is not in this log, "
+            "however often it was sent"
         )
     visited, in_vain = counted(default.visited, "entry", "entries"), number(default.visited_in_vain)
     return (
-        f"all searches of this log are above the default thresholds: one that visited fewer than {visited}, or fewer "
-        f"than {in_vain} of which less than 10 % were returned, in less than {duration(default.milliseconds / 1000)} "
-        "is not in this log, however often it was sent"
+        f"all searches of this log are above the default thresholds. If those applied ({UNKNOWN}), one that visited "
+        f"fewer than {visited}, or fewer than {in_vain} of which less than 10 % were returned, in less than "
+        f"{duration(default.milliseconds / 1000)} is not in this log, however often it was sent"
     )
 
 

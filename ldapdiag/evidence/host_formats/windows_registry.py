@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 KEY = pattern(
-    r"\[?HKEY_LOCAL_MACHINE\\SYSTEM\\[^\\]{1,40}\\Services\\(?:NTDS|ADAM_[^\\]{1,60})\\(?:Parameters|Diagnostics)\]?\s*"
+    r"\[?HKEY_LOCAL_MACHINE\\SYSTEM\\[^\\]{1,40}\\Services\\(NTDS|ADAM_[^\\]{1,60})\\(?:Parameters|Diagnostics)\]?\s*"
 )
 ANY_KEY = pattern(r"\[?-?HKEY_[A-Z_]{1,40}(?:\\[^\n]{0,400})?")
 VALUE = pattern(r'(?:"([^"]{1,100})"=dword:|\s{1,9}(\S.{0,99}?)\s{2,9}REG_DWORD\s{1,9}0x)([0-9A-Fa-f]{1,8})\s*')
@@ -35,6 +35,8 @@ NAMES = {
     "inefficient search results threshold": "visited_in_vain",
     "search time threshold (msecs)": "milliseconds",
 }
+MOST_SERVICES = 20
+"""Limit of the services whose values are kept apart."""
 
 
 def recognises(head: Head) -> bool:
@@ -43,15 +45,20 @@ def recognises(head: Head) -> bool:
 
 
 def read(document: Document) -> Iterator[EventThresholds]:
-    """Read the values; of a repeated one the last line counts."""
-    values: dict[str, int] = {}
-    is_wanted = False
+    """Read the values; of a repeated one the last line counts, and of several services AD DS, else the first."""
+    services: dict[str, dict[str, int]] = {}
+    values: dict[str, int] | None = None
     for line in document.lines:
         if ANY_KEY.match(line):
-            is_wanted = KEY.fullmatch(line) is not None
-        elif is_wanted and (found := VALUE.fullmatch(line)) and (name := NAMES.get((found[1] or found[2]).lower())):
-            values[name] = int(found[3], 16)
-    yield EventThresholds(origin=document.origin(), **values)
+            key = KEY.fullmatch(line)
+            service = key[1] if key and (key[1] in services or len(services) < MOST_SERVICES) else None
+            values = None if service is None else services.setdefault(service, {})
+        elif values is not None and (found := VALUE.fullmatch(line)):
+            name = NAMES.get((found[1] or found[2]).lower())
+            values |= {name: int(found[3], 16)} if name else {}
+    used = "NTDS" if "NTDS" in services else next(iter(services), "")
+    others = tuple(sorted(services.keys() - {used}))
+    yield EventThresholds(origin=document.origin(), service=used, others=others, **services.get(used, {}))
 
 
 FORMAT = Format(name="windows-registry", title="an export of the registry of Windows", recognises=recognises, read=read)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.date_order import date_order
@@ -20,7 +20,7 @@ from ldapdiag.sources.logs.interleaving import Concurrent, concurrent_writers
 from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
 from ldapdiag.sources.logs.period import TAIL_BYTES, end_of, lines_of, place_of, samples_of
 from ldapdiag.sources.logs.records import Records
-from ldapdiag.sources.logs.samples import Sample, sample, sample_of
+from ldapdiag.sources.logs.samples import MOST_MARKS, ExportSampler, Sample, sample, sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.date_order import DateOrder, Stamp
     from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.scan import Scan
     from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.files.open_files import FileRange
     from ldapdiag.sources.logs.separating import Server
@@ -149,6 +150,18 @@ class LogFile:
             if head.openings or len(data) < size:
                 break
         return replace(self, head=head)
+
+    def with_period(self) -> LogFile:
+        """Return an export with the period of all its events, which are in any order. OSError propagates."""
+        if not self.dialect.is_export or self.input.spool is not None:
+            return self
+        sampler, records = ExportSampler(self.hints, MOST_MARKS), Records(self.dialect)
+        with self.input.open() as opened:
+            while data := opened.read(MOST_HEAD_BYTES):
+                self.dialect.scan(records.whole(data), cast("Scan", sampler))
+        self.dialect.scan(records.remainder(), cast("Scan", sampler))
+        found = sampler.sample()
+        return self if found is None else replace(self, head=found, last_time=found.last_time)
 
     def sample_at(self, time: int) -> Sample | None:
         """Return a sample of the records around a time; None if that requires reading all records before it."""

@@ -14,6 +14,7 @@ clock of a computer without a battery.
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.connection import OperationResult
     from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.reported_use import Examined
     from ldapdiag.evidence.log.scan import Scan
 
     Mark = tuple[int, bytes | int]
@@ -74,6 +76,8 @@ class Sample:
     """Of the timestamps, as written; empty where they have none."""
     zoned: bool
     """True if the last timestamps have a zone."""
+    events: int = 0
+    """Of an export that was read to its end."""
 
     def agrees(self, other: Sample) -> bool | None:
         """Return whether two samples are of the same run of a server; None if they have no period in common."""
@@ -91,6 +95,11 @@ class Sample:
         """
         kinds = [{mark: mark in one.requests for mark in one.operations} for one in (self, other)]
         return _differ(self.servers, other.servers) or _differ(self.answers, other.answers) or _differ(*kinds)
+
+    def shift_to(self, other: Sample) -> int:
+        """Return by how much the clock of another sample of the same events is ahead, in nanoseconds: its zone."""
+        shared = self.openings.keys() & other.openings.keys()
+        return _shift([other.openings[mark] - self.openings[mark] for mark in shared]) if shared else 0
 
     def _agree(self, other: Sample, mine: dict[Mark, int], theirs: dict[Mark, int]) -> bool | None:
         slack = FINE_SLACK if max(self.resolution, other.resolution) < SECOND else SLACK
@@ -219,9 +228,12 @@ class Sampler:
         """Record the time of a refused connection."""
         self._seen(time)
 
-    def search_without_connection(self, result: OperationResult, *, client: bytes, **_: object) -> None:
-        """Record a search without a connection number, as if it opened a connection."""
-        self._opened_at(result.time, client)
+    def search_without_connection(
+        self, result: OperationResult, *, client: bytes, examined: Examined, **_: object
+    ) -> None:
+        """Record a search without a connection number, as if it opened a connection with these numbers."""
+        numbers = result.entries or 0, examined.visited, result.etime or 0
+        self._opened_at(result.time, b"%b %d %d %d" % (client, *numbers))
 
     def closed_without_connection(self, time: int, client: bytes, *_: object) -> None:
         """Record an event of a connection without a number likewise."""
@@ -286,6 +298,36 @@ class Sampler:
         self._times.append(time)
 
 
+class ExportSampler(Sampler):
+    """Samples all of an export in any order: its period, and the marks of its oldest events, in whatever zone."""
+
+    _events = 0
+
+    def sample(self) -> Sample | None:
+        """Return the sample; None if no record had a plausible time."""
+        self._keep_oldest()
+        self._times = [] if self._latest < self._earliest else [self._earliest, self._latest]
+        found = super().sample()
+        return found and replace(found, events=self._events)
+
+    def _opened_at(self, time: int, client: bytes) -> None:
+        self._seen(time)
+        self._events += 1
+        mark = time % QUARTER // SECOND, client
+        self._openings[mark] = min(time, self._openings.get(mark, time))
+        if len(self._openings) > 2 * self._most_marks:
+            self._keep_oldest()
+
+    def _keep_oldest(self) -> None:
+        oldest = sorted(self._openings.items(), key=lambda one: (one[1], one[0]))
+        self._openings = dict(oldest[: self._most_marks])
+
+    def _seen(self, time: int) -> None:
+        end = self.hints.year_end
+        if time >= EARLIEST and (end is None or time <= _latest(end)):
+            self._earliest, self._latest = min(self._earliest, time), max(self._latest, time)
+
+
 DISORDER = 2 * SECOND
 """Largest disorder of the lines of one server, whose threads write concurrently, in nanoseconds."""
 
@@ -298,7 +340,7 @@ LATEST_SLACK = timedelta(days=1)
 
 def plausible(times: Sequence[int], end: datetime | None) -> Sequence[int]:
     """Return the plausible ones of these times, in their order, if they are the most; `end` is that of the file."""
-    latest = None if end is None else (end + LATEST_SLACK - EPOCH) // timedelta(seconds=1) * SECOND
+    latest = None if end is None else _latest(end)
     within = [time for time in times if time >= EARLIEST and (latest is None or time <= latest)]
     if 2 * len(within) <= len(times):
         within = list(times)
@@ -306,6 +348,10 @@ def plausible(times: Sequence[int], end: datetime | None) -> Sequence[int]:
     if 2 * length <= len(times):
         return times
     return [time for time in within if low - DISORDER <= time <= high + DISORDER]
+
+
+def _latest(end: datetime) -> int:
+    return (end + LATEST_SLACK - EPOCH) // timedelta(seconds=1) * SECOND
 
 
 def _longest(times: Sequence[int]) -> tuple[int, int, int]:

@@ -111,6 +111,9 @@ class Stream:
 
 def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
     """Return the streams of these files, sorted by their first records; the order of `files` has no effect."""
+    files = list(files)
+    if len(files) > 1:
+        files = [_with_period(file) for file in files]
     ordered = sorted(files, key=lambda file: (file.first_time, _end(file), file.path, file.input.label))
     streams: list[Stream] = []
     attempts = iter(range(MOST_COMPARED))
@@ -124,7 +127,29 @@ def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
             streams.append(Stream(files=[file]))
     if len(streams) > 1:
         _find_marks(streams)
-    return tuple(sorted(_without_duplicates(streams), key=lambda stream: (stream.first_time, stream.name)))
+    kept = sorted(_without_duplicates(streams), key=lambda stream: (stream.first_time, stream.name))
+    _say_overlaps(kept)
+    return tuple(kept)
+
+
+def _with_period(file: LogFile) -> LogFile:
+    with suppress(OSError):  # reported when the file is read
+        return file.with_period()
+    return file
+
+
+def _say_overlaps(streams: Iterable[Stream]) -> None:
+    """Note on exports of one server whose periods overlap that the events in both count twice."""
+    longest: dict[bytes, Stream] = {}
+    for stream in streams:
+        if not stream.dialect.is_export or not stream.instance:
+            continue
+        other = longest.get(stream.instance, stream)
+        if other is not stream and stream.first_time <= other.end:
+            note = f"{stream.name} overlaps {other.name}, an export of the same server: events in both count twice"
+            first, *rest = stream.files
+            stream.replace_files([replace(first, note="; ".join(filter(None, (first.note, note)))), *rest])
+        longest[stream.instance] = max(other, stream, key=lambda one: one.end)
 
 
 def _continued_copy(streams: list[Stream], file: LogFile, attempts: Iterator[int]) -> bool:
@@ -165,6 +190,8 @@ def _may_follow(stream: Stream, file: LogFile) -> bool:
     same = stream.instance == file.head.instance
     if not _may_have_one_name(stream, file) or not last.may_be_of_one_server(file):
         return False
+    if file.dialect.is_export and not same:  # each export has the name of its server, or none at all
+        return False
     if last.last_time is None and not (same and stream.instance) and _stem(last) != _stem(file):
         return False
     end = last.head.last_time if last.last_time is None else last.last_time
@@ -182,7 +209,7 @@ def continued_by(ends: Iterable[tuple[Stream, int]], file: LogFile) -> int | Non
         if _stem(stream.files[-1]) == _stem(file)
         and stream.files[-1].input.folder == file.input.folder
         and stream.dialect.name == file.dialect.name
-        and stream.instance in {file.head.instance, b""}
+        and stream.instance in ({file.head.instance} if file.dialect.is_export else {file.head.instance, b""})
         and file.first_time >= end - DISORDER
     ]
     return max(found)[1] if found else None
@@ -282,6 +309,9 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
         if zoned and (file.first_time > end or (file.last_time or FOREVER) < kept.first_time):
             rest.append(file)
             continue
+        if file.dialect.is_export and _has_others(file, kept, zoned=zoned):
+            rest.append(file)
+            continue
         reason = f"has the same records as {kept.name}, which is read"
         if zoned and file.last_time is not None and file.last_time > end + ALIKE:
             reason += "; its later records are not read"
@@ -291,6 +321,14 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
             reason += "; its earlier records are not read"
         kept.duplicates.append(Duplicate(file=file, reason=reason))
     stream.replace_files(rest)
+
+
+def _has_others(file: LogFile, kept: Stream, *, zoned: bool) -> bool:
+    """Return whether an export has more events than a stream with the same others, or some outside its period."""
+    if file.head.events > sum(one.head.events for one in kept.files):
+        return True
+    shift = 0 if zoned else max((one.head.shift_to(file.head) for one in kept.files), key=abs)
+    return file.first_time - shift < kept.first_time - ALIKE or _end(file) - shift > kept.end + ALIKE
 
 
 COMPARED_BYTES = 1 << 12

@@ -70,3 +70,17 @@ def test_an_export_beside_several_controllers_counts_for_none_and_the_report_say
 
     assert "ntds.reg names no server, so its thresholds count for none" in said
     assert "very search that visited an entry is logged" not in said
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_a_host_with_ad_lds_too_the_thresholds_of_ad_ds_count_and_the_report_says_so(
+    order: int, tmp_path: Path
+) -> None:
+    other = EXPORT.replace("NTDS", "ADAM_app").replace("=dword:00000001", "=dword:000007d0")
+    (tmp_path / "events.xml").write_text(as_xml([event(number) for number in range(20)]))
+    (tmp_path / "all.reg").write_text("\n".join([other, EXPORT][::order]))
+
+    said = " ".join(ldapdiag("diagnose", tmp_path).text.split())
+
+    assert "very search that visited an entry is logged" in said
+    assert "these are the thresholds of NTDS, not of ADAM_app" in said

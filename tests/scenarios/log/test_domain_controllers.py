@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command import ldapdiag
-from log.windows_events import EXPORTS, Event, as_csv, as_xml, event
+from log.windows_events import EXPORTS, Event, as_csv, as_viewer, as_xml, event
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,8 +54,8 @@ def test_pages_and_tables_have_them_too(form: str, wanted: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("events", "said"),
     [
-        ([walking(1), walking(2)], "above the default thresholds"),
-        ([walking(1), event(2, visited=500, milliseconds=200)], "below the defaults, and not in the evidence"),
+        ([walking(1), walking(2)], "above the default thresholds. If those applied (which no log shows"),
+        ([walking(1), event(2, visited=500, milliseconds=200)], "below the defaults (which no log shows"),
         ([walking(1), QUICK], "about every search was logged"),
         ([event(1, is_old=True), event(2, visited=999, is_old=True)], "below the defaults"),
     ],
@@ -68,6 +68,20 @@ def test_every_report_says_which_searches_are_logged(command: str, events: list,
 
     assert said in text
     assert (LONG in text) is (said != "about every search was logged")
+
+
+def test_a_log_alone_does_not_show_its_thresholds_even_beside_the_registry(tmp_path: Path) -> None:
+    (tmp_path / "events.xml").write_text(as_xml([walking(number) for number in range(40)]))
+    (tmp_path / "registry.txt").write_text(
+        "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Services\\NTDS\\Parameters\n"
+        "    Expensive Search Results Threshold    REG_DWORD    0x1\n"
+    )
+
+    alone, judged = (" ".join(ldapdiag(command, tmp_path).text.split()) for command in ("log", "diagnose"))
+
+    assert "If those applied (which no log shows: give the output of reg query" in alone
+    assert "(Expensive Search Results Threshold of 1)" in judged
+    assert LONG not in judged
 
 
 def test_each_controller_is_judged_by_its_own_events(tmp_path: Path) -> None:
@@ -95,6 +109,57 @@ def test_events_of_one_controller_after_those_of_another_are_of_two_servers(
     found = ldapdiag("diagnose", tmp_path / "both.csv", "--format", "json").report
 
     assert {server["name"] for server in found["servers"]} == {"DC1", "DC2"}
+
+
+def test_an_export_that_names_no_controller_is_of_none_of_those_beside_it(tmp_path: Path) -> None:
+    for place, (name, write) in enumerate((("a.xml", as_xml), ("viewer.csv", as_viewer), ("b.xml", as_xml))):
+        events = [event(number + 100 * place, server=f"DC{place}", client=f"10.1.1.{place}:1") for number in range(50)]
+        (tmp_path / name).write_text(write(events))
+
+    found = ldapdiag("diagnose", tmp_path, "--format", "json").report
+
+    names = {server["name"] for server in found["servers"]}
+    assert names - {"DC0", "DC2"} == {tmp_path.name}
+    assert {one["server"] for one in found["findings"]} == names
+    streams = ldapdiag("log", tmp_path, "--format", "json").report["streams"]
+    assert [len(stream["files"]) for stream in streams] == [1, 1, 1]
+
+
+def exports_of(*files: tuple[str, list[Event]], folder: Path) -> dict:
+    """Return the report on exports of these events, written in these forms."""
+    for number, (form, events) in enumerate(files):
+        (folder / f"export-{number}").write_text(EXPORTS[form](events))
+    return ldapdiag("log", folder, "--format", "json").report
+
+
+def polled(many: int, server: str = "DC1") -> list[Event]:
+    """Return searches of one client, an hour after each other, with costs that differ."""
+    return [event(one - many, server=server, visited=20_000 + one % 97, milliseconds=one % 89) for one in range(many)]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("many", "part"), [(40, 30), (900, 700)])
+def test_a_larger_file_with_fewer_events_does_not_replace_a_whole_export(
+    many: int, part: int, order: int, tmp_path: Path
+) -> None:
+    events = polled(many)
+
+    found = exports_of(
+        ("Event1644Reader", events[::order]), ("wevtutil", events[:part]), ("wevtutil", polled(many, "DC2")),
+        folder=tmp_path,
+    )  # fmt: skip
+
+    assert found["searches"]["total"] == 2 * many
+    assert [len(stream["copies_left_out"]) for stream in found["streams"]].count(1) == 1
+
+
+def test_events_in_two_overlapping_exports_of_a_controller_are_said_to_count_twice(tmp_path: Path) -> None:
+    events = polled(60)
+
+    found = exports_of(("wevtutil", events[:40]), ("Event1644Reader", events[20:][::-1]), folder=tmp_path)
+
+    assert found["searches"]["total"] == 80
+    assert "an export of the same server: events in both count twice" in str(found)
 
 
 def test_events_without_times_are_not_called_fast(tmp_path: Path) -> None:
