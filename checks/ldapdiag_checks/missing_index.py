@@ -75,8 +75,9 @@ def judge(
     it tests, and the time of indexed searches for each entry they return. It is an interval where the log does not
     show how many entries match. An index that removes a scan and saves less than a quarter of its time (without the
     slowest searches, where these decide the average) is not recommended. Where the log does not note pages (slapd),
-    searches that all return the size of a page are not judged: how many entries match is not known. Of scans that a
-    time limit ended (code 3) the limit is named, with its rule, as far as the configuration shows it.
+    searches for presence whose largest result has the size of a page, and others that end as early as a page does, are
+    not judged: how many entries match is not known. Of scans that a time limit ended (code 3) the limit is named, with
+    its rule, as far as the configuration shows it.
 
     - certain: the server notes the searches as unindexed, and the simulation shows that the index removes the scan.
     - likely: otherwise.

@@ -38,6 +38,8 @@ RECUR, OFTEN = 4, 0.3
 SIMILAR = 2
 STEP = 4
 """A gap that is so many times as long as the next one may be a silence, too."""
+UNSIMILAR = STEP**3
+"""Where they are not of similar length: the step raised to the power of their number."""
 FEWEST_GAPS, TAIL, PART = 4, 10, 3
 """Fewer gaps do not show how they fall off; the longest third (1/3), ten or more, do."""
 DOUBT = 0.6
@@ -135,18 +137,25 @@ def _near(answered: Sequence[int], gap: tuple[int, int], half: int) -> Sequence[
 def _gaps(answered: Sequence[int], besides: tuple[int, int]) -> list[int]:
     """Return the lengths of the other gaps, the shortest first, without up to MOST that may be silences.
 
-    Those are the longest ones of similar length if they are STEP times as long as the next one, then those after them.
+    Those are the longest ones if they are STEP times as long as the next one, then those after them. Of a Pareto law
+    with an exponent of 1.5 so many have such a step in 1 of 8 logs if they are of similar length, else in 1 of 500.
     """
     pairs = ((earlier + 1, later) for earlier, later in pairwise(answered) if later - earlier > 1)
     gaps = sorted(_length(gap) for gap in pairs if gap != besides)
     least = max(1, len(gaps) - MOST)
     while len(gaps) > least:
-        similar = range(bisect_left(gaps, gaps[-1] / SIMILAR, least), len(gaps))
-        step = next((place for place in reversed(similar) if gaps[place] >= STEP * gaps[place - 1]), None)
+        step = next((place for place in range(len(gaps) - 1, least - 1, -1) if _is_step(gaps, place)), None)
         if step is None:
             break
         del gaps[step:]
     return gaps
+
+
+def _is_step(gaps: Sequence[int], place: int) -> bool:
+    """Return whether the gaps from a place on are longer than the others by more than chance makes them."""
+    factor = gaps[place] / gaps[place - 1]
+    is_similar = SIMILAR * gaps[place] >= gaps[-1]
+    return factor >= STEP and (is_similar or factor ** (len(gaps) - place) >= UNSIMILAR)
 
 
 def _expected(gaps: Sequence[int], length: int) -> float:

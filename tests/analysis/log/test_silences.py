@@ -142,6 +142,13 @@ def test_several_within_an_hour_do_not_hide_each_other(rate: float) -> None:
     assert len(silences(without(drawn(rate, 0, 6 * HOUR), *pauses))) == 8
 
 
+def test_several_of_different_lengths_do_not_hide_the_longest() -> None:
+    """Outages of 20 to 320 s at 3 operations a second: none is of a length similar to all others."""
+    pauses = [range(2 * HOUR + 900 * place, 2 * HOUR + 900 * place + (20 << place)) for place in range(5)]
+    found = silences(without(drawn(3, 0, 5 * HOUR), *pauses))
+    assert [round(one.length / SECOND, -1) for one in found][:3] == [320, 160, 80]
+
+
 @pytest.mark.parametrize(("rate", "least"), [(0.02, 1000), (1, 20)])
 def test_the_shortest_silence_that_is_noticed_follows_the_rate(rate: float, least: int) -> None:
     """One that is half as long is not found, one that is three times as long is."""
