@@ -175,7 +175,9 @@ def _values(names: Mapping[str, Any]) -> dict[str, str] | None:
             return in_order([_single(one) for one in listed])
     numbered = {int(found[1]): _single(value) for name, value in names.items() if (found := PARAMETER.fullmatch(name))}
     if len(numbered) > 1:
-        first = min(numbered)
+        # Winlogbeat leaves out what is empty, as the base of a search of a forest: the count shows the first number.
+        at = NAMES.index("visited")
+        first = 0 if numbered.get(at, "").strip().isdigit() else 1
         return in_order([numbered.get(first + place, "") for place in range(len(NAMES))])
     by_column = _by_column({name: _single(value) for name, value in names.items()})
     return by_column if "filter" in by_column else of_message(_single(names.get("message")))

@@ -276,18 +276,22 @@ def _marks(stream: Stream) -> set[object]:
 
 def _same_run(one: Stream, other: Stream) -> bool:
     """Return whether any two files begin with the same records."""
-    return not _share_file(one, other) and any(mine.begins_like(theirs) for mine in one.files for theirs in other.files)
+    return not _of_two_servers(one, other) and any(
+        mine.begins_like(theirs) for mine in one.files for theirs in other.files
+    )
 
 
 def _may_be_same(earlier: Stream, later: Stream) -> bool:
     """Return whether two streams with different beginnings may be of one run: one log may have been enabled later."""
-    if earlier.dialect.family != later.dialect.family or _share_file(earlier, later):
+    if earlier.dialect.family != later.dialect.family or _of_two_servers(earlier, later):
         return False
     return earlier.open_ended or later.first_time <= earlier.end
 
 
-def _share_file(one: Stream, other: Stream) -> bool:
-    """Return whether two streams are of two servers that write into one file."""
+def _of_two_servers(one: Stream, other: Stream) -> bool:
+    """Return whether two streams are of two servers: they write into one file, or their exports are of two hosts."""
+    if one.dialect.is_export and other.dialect.is_export and not one.instance and not other.instance:
+        return one.files[0].input.folder != other.files[0].input.folder
     files = {file.input.label for file in one.files if file.server}
     return any(file.server and file.input.label in files for file in other.files)
 

@@ -93,6 +93,13 @@ def test_every_form_gives_the_truth(form: str, encoding: str, truth: dict, tmp_p
     }
 
 
+@pytest.mark.parametrize("form", EXPORTS)
+def test_a_search_of_the_whole_forest_has_an_empty_base_in_every_form(form: str, tmp_path: Path) -> None:
+    found = searches(reading(tmp_path / "events", EXPORTS[form]([event(number, base="") for number in range(3)])))
+
+    assert {key[1]: row[0] for key, row in found.items()} == {b"": 3}
+
+
 @pytest.mark.parametrize(
     ("culture", "form"),
     [*((culture, as_csv) for culture in FORMS), ("de-DE", as_messages), ("ko-KR", as_viewer), ("en-GB", as_viewer)],

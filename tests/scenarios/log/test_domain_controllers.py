@@ -125,6 +125,17 @@ def test_an_export_that_names_no_controller_is_of_none_of_those_beside_it(tmp_pa
     assert [len(stream["files"]) for stream in streams] == [1, 1, 1]
 
 
+def test_exports_of_two_hosts_that_name_no_controller_are_both_read_however_alike(tmp_path: Path) -> None:
+    for host, attribute in (("dc1", "title"), ("dc2", "company")):
+        (tmp_path / host).mkdir()
+        events = [event(number, f" ({attribute}=x) ") for number in range(50)]
+        (tmp_path / host / "viewer.csv").write_text(as_viewer(events))
+
+    found = ldapdiag("log", tmp_path, "--format", "json").report
+
+    assert (len(found["streams"]), found["operations"]["search"]) == (2, 100)
+
+
 def exports_of(*files: tuple[str, list[Event]], folder: Path) -> dict:
     """Return the report on exports of these events, written in these forms."""
     for number, (form, events) in enumerate(files):
