@@ -27,7 +27,7 @@ PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" /
 
 PARTS = {
     "prune": "pruning",
-    "border": "period_counts",
+    "border": "merging",
     "pending_requests": "connection",
     "ranked_rows": "tables",
     "ranked_table": "tables",

@@ -198,7 +198,8 @@ def test_a_loaded_server_makes_searches_more_severe(cost, severity) -> None:
 def test_other_thresholds_change_severities_and_nothing_else_of_a_finding() -> None:
     lax = missing_index.judge.configured({"high_seconds": 100_000, "medium_seconds": 100_000})
     before, after = (diagnose(sick_site.bundle(), [one]) for one in (missing_index.judge, lax))
-    assert Severity.HIGH in {one.severity for one in before.findings}
+    assert before.findings
+    assert Severity.LOW not in {one.severity for one in before.findings}
     assert after.findings == tuple(replace(one, severity=Severity.LOW) for one in before.findings)
 
 

@@ -42,8 +42,8 @@ UNSIMILAR = STEP**3
 """Where they are not of similar length: the step raised to the power of their number."""
 FEWEST_GAPS, TAIL, PART = 4, 10, 3
 """Fewer gaps do not show how they fall off; the longest third (1/3), ten or more, do."""
-DOUBT = 0.6
-"""Over the root of their number: half of the standard error of the shape of an exponential law."""
+DOUBT = 1.2
+"""Over the root of their number: the standard error of the shape of an exponential law."""
 TINY = 1e-3
 """A shape that makes no difference."""
 SHOW, FURTHER = 300, 4

@@ -99,11 +99,14 @@ def test_what_pauses_by_itself_has_none(times: list[float]) -> None:
 
 @pytest.mark.parametrize("mean", [20, 60])
 def test_bursts_with_pauses_by_chance_have_none_but_one_far_beyond_them(mean: int) -> None:
-    for seed in examples.rounds(30):
+    """An outage of 60 times the mean is named in four of five logs at least."""
+    missed, seeds = [], examples.rounds(30)
+    for seed in seeds:
         times = bursts(seed, mean, 4)
         assert silences(times) == (), seed
-    (found,) = silences(without(times, range(2 * HOUR, 2 * HOUR + 60 * mean)))
-    assert found.length // SECOND >= 60 * mean
+        found = silences(without(times, range(2 * HOUR, 2 * HOUR + 60 * mean)))
+        missed += [] if [one for one in found if one.length // SECOND >= 60 * mean] else [seed]
+    assert len(missed) <= len(seeds) / 5, missed
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ class TestThisHost:
         assert "sysctl.txt" in names(pieces)
         others = ("conntrack-", "threads-")  # of this machine's firewall, and of servers that other tests run on it
         assert [name for name in names(again) if not name.startswith(others)] == ["sockets-2.txt", "counters-2.txt"]
-        assert not gaps
+        assert not [gap for gap in gaps if "/task/" not in gap.reason]  # one of those threads may have ended
         for piece in [*pieces, *again]:
             if ", of process " in piece.asked:
                 continue  # a server of another test, whose configuration may be half written
