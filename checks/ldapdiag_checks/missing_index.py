@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.account_limits import (
@@ -218,12 +219,13 @@ def _slowest(row: PlannedIndexes, plan: IndexPlan) -> tuple[float, float]:
     whose time an index saves nothing.
     """
     whole = row is plan.indexes[0]
+    lines = Counter(id(scan) for other in plan.indexes for scan in other.resolved)
     found = [(0, 0)]
     for scan in plan.resolved if whole else row.resolved:
         if scan.group.slowest is not None and not scan.refused:
             etime = scan.group.slowest.etime
-            lines = 1 if whole else sum(any(one is scan for one in other.resolved) for other in plan.indexes)
-            found.append(((etime - scan.each_after(plan.added).expected) // lines, etime))
+            parts = 1 if whole else lines[id(scan)]
+            found.append(((etime - scan.each_after(plan.added).expected) // parts, etime))
     saved, etime = max(found)
     return etime / SECOND, saved / SECOND
 
