@@ -40,6 +40,7 @@ MOST_OF_SERVER = {1_000: 1.0, 10_000: 3.0}
 """Per cent of a core, up to so many connections."""
 UNITS = {"s": 1 / 60, "min": 1, "h": 60, "d": 1440}
 SHARED = ("--every", "10", "--apart", "1")
+TARGETS = ("ldap://ldap", *(f"ssh://{host}" for host in ("ldap", "app1", "app2", "fw")))
 
 
 def run(step: str, *, small: bool) -> dict[str, str]:
@@ -59,9 +60,8 @@ def _leak(place: Watched, family: str, _: int, small: bool) -> tuple[str, list[s
     topology.fw.sysctl(net__netfilter__nf_conntrack_tcp_timeout_established=36_000)
     time.sleep(2)
     leak = start(topology.app1, "drip", rate=RATE).ready()
-    targets = ("ldap://ldap", *(f"ssh://{one}" for one in ("ldap", "app1", "app2", "fw")))
     seen, wrong = [], []
-    with place.top(server.administrator, *targets, *SHARED, name=f"leak-{family}") as screen:
+    with place.top(server.administrator, *TARGETS, *SHARED, name=f"leak-{family}") as screen:
         screen.shows(lambda text: row(text, "10.77.3.2")[5:6] not in ([], ["-"]), "no diagnosis", seconds=120)
         begun = time.monotonic()
         for minute in MINUTES[: 2 if small else None]:
@@ -251,7 +251,7 @@ def _cost(place: Watched, family: str, count: int, small: bool) -> tuple[str, li
     seconds = 5 if small else 60
     served = _outside(server)
     idle = _share(seconds, served)
-    with place.top(server.administrator, "ldap://ldap", "--every", "86400", name=f"cost-{family}") as screen:
+    with place.top(server.administrator, *TARGETS, "--every", "86400", name=f"cost-{family}") as screen:
         screen.shows(lambda text: re.search(r"diagnosis \d+ s ago", text), "no diagnosis", seconds=300)
         time.sleep(1 if small else 15)
         asked, ours = _requests(server), screen.processes()

@@ -166,7 +166,7 @@ class LogWatch:
             logs=logs,
             seconds=time.monotonic() - began,
             beginning=self._beginnings,
-            left_out=followed.left_out if followed else 0,
+            left_out=(followed.left_out if followed else 0) + sum(len(one.truncated) for one in reading.streams),
             ahead_seconds=followed.ahead_seconds if followed else 0.0,
         )
 

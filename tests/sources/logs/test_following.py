@@ -112,6 +112,7 @@ def test_a_file_that_is_cut_off_is_read_from_its_beginning_and_this_is_said(
     assert [note.partition(" ")[2] for note in stream.notes] == [
         "was truncated while it was followed; lines may be missing there"
     ]
+    assert [gap.target for gap in stream.truncated] == [str(log.path)]
 
 
 @pytest.mark.parametrize("zeros", [0, 5_000])

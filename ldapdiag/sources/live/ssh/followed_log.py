@@ -66,6 +66,7 @@ class FollowedLog:
             raise LdapdiagError(f"{target.label}: name a path of letters, digits and . _ / - alone")
         self.label = target.label
         self.left_out = 0
+        """Bytes at least: one stands for an amount that is not known."""
         self.ahead_seconds = 0.0
         self._seconds = options.timeout_seconds
         self._inode = 0
@@ -156,6 +157,7 @@ class FollowedLog:
         at = self._at or 0
         old, new = answer.blocks[: at - self._start], answer.blocks[at - self._start :]
         if answer.found < at or not old.endswith(self._before):  # it was truncated, and may have grown since
+            self.left_out += 1  # what it had last is not known
             self._turn()
             return False
         self._write(new)
