@@ -263,10 +263,11 @@ def _cost(place: Watched, family: str, count: int, small: bool) -> tuple[str, li
         time.sleep(2)
         quick, here_quick = _shares(seconds, (served,), ours)
         screen.keys("D")
-        before = processor_seconds(served)
+        before, begun = processor_seconds(served), time.monotonic()
         time.sleep(2)
         screen.shows(lambda text: number(text, "diagnosis") in range(4), "no later diagnosis", seconds=120)
-        diagnosis = processor_seconds(served) - before
+        passed = time.monotonic() - begun  # in it the server also does what it does without the diagnosis
+        diagnosis = max(0.0, processor_seconds(served) - before - passed * quick / 100)
     at_server = with_top - idle
     seen = (
         f"top: {here:.1f} % of a core every 2 s, {here_quick:.1f} % every 1 s, {memory:.0f} MB; "

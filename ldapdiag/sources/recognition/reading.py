@@ -78,7 +78,7 @@ def read(one: Input) -> InputReading:
     is_log = form.name in LOGS and dialect is not None
     if form.read is None:
         return InputReading(is_log=True) if is_log else InputReading(useless=form.title, is_known=True)
-    return _read_as(form.read, form, one, is_log=is_log)
+    return read_as(form, form.read, one, is_log=is_log)
 
 
 def with_facts(one: Input) -> Input:
@@ -93,7 +93,8 @@ def with_facts(one: Input) -> Input:
         return one
 
 
-def _read_as(reader: Callable[[Document], Iterable[Fact]], form: Format, one: Input, *, is_log: bool) -> InputReading:
+def read_as(form: Format, reader: Callable[[Document], Iterable[Fact]], one: Input, *, is_log: bool) -> InputReading:
+    """Read an input, whose head was read, as what it was recognised as. OSError propagates to the caller."""
     limit = InputLimit(is_log=is_log or form.name == ds389_errors.FORMAT.name)
     with one.open() as opened:
         chunks = limit.chunks(opened, lambda: document)
