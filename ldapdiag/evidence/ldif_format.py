@@ -39,13 +39,16 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import ServerIdentity
     from ldapdiag.evidence.origin import Fact
 
-ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
+MONITOR_READERS: tuple[Callable[[Document], EntryReader], ...] = (
     ds389_monitor.Ds389Monitor,
     openldap_monitor.OpenldapMonitor,
     dsee_monitor.DseeMonitor,
     opendj_monitor.OpendjMonitor,
     ping_monitor.PingMonitor,
     ibm_monitor.IbmMonitor,
+)
+ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
+    *MONITOR_READERS,
     ds389_configuration.Ds389Configuration,
     openldap_configuration.OpenldapConfiguration,
     opendj_configuration.OpendjConfiguration,

@@ -8,15 +8,13 @@ indexes and the schema.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from ldapdiag.evidence.document import Document
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
-from ldapdiag.evidence.ldif import EntryReader
 from ldapdiag.evidence.schema import ldif as schema
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import FOLDERS
@@ -65,10 +63,8 @@ class LiveQueries:
 
     each: tuple[Query, ...]
     """Of a cost that hardly grows with the connections: asked at each interval."""
-    each_reader: Callable[[Document], EntryReader]
     listing: tuple[Query, ...]
     """The list of connections, with the counters that come with it."""
-    listing_reader: Callable[[Document], EntryReader]
     often: int
     """Up to so many connections the list is asked for every 10 s,"""
     rarely: int
@@ -112,7 +108,7 @@ def queries_of(family: Family) -> tuple[Query, ...]:
 
 def live_queries_of(family: Family) -> LiveQueries | None:
     """Return what a live view asks a server of this family; None: it is not known what that costs there."""
-    return getattr(_module(FOLDERS[family]), "LIVE", None) if family in FOLDERS else None
+    return getattr(_module(ASKED[family]), "LIVE", None)
 
 
 def _module(folder: str) -> Any:  # noqa: ANN401  the module with the queries of a product, or None

@@ -77,7 +77,6 @@ QUERIES = (
 )
 LIVE = LiveQueries(
     each=(Query(file=MONITOR, base="cn=snmp,cn=monitor", attributes=snmp.ATTRIBUTES, how=AS_MANAGER),),
-    each_reader=snmp.SnmpMonitor,
     # cn=monitor makes its list whether that is asked for or not, so one request has both.
     listing=(
         Query(
@@ -88,7 +87,6 @@ LIVE = LiveQueries(
             how=MANAGER_LISTS,
         ),
     ),
-    listing_reader=connection_table.Ds389Monitor,
     often=2_000,
     rarely=10_000,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.monitor import ibm
-from ldapdiag.servers.queries import MONITOR, Query
+from ldapdiag.servers.queries import MONITOR, LiveQueries, Query
 
 QUERIES = (
     Query(file=MONITOR, base=ibm.ROOT, attributes=ibm.ATTRIBUTES, how="bind as the administrator (-D cn=root -W)"),
@@ -15,3 +15,4 @@ QUERIES = (
         how="bind as the administrator (-D cn=root -W)",
     ),
 )
+LIVE = LiveQueries(each=QUERIES[:1], listing=QUERIES, often=1_000, rarely=5_000)

@@ -8,7 +8,7 @@ from ldapdiag.evidence.indexes import entry_count, explanations, index_status, o
 from ldapdiag.evidence.indexes import opends as searchers
 from ldapdiag.evidence.monitor import opends_subtree
 from ldapdiag.evidence.storage import opends_settings as opends_storage
-from ldapdiag.servers.queries import CONFIG, INDEXES, MONITOR, SCHEMA, SUBSCHEMA, Query, Scope
+from ldapdiag.servers.queries import CONFIG, INDEXES, MONITOR, SCHEMA, SUBSCHEMA, LiveQueries, Query, Scope
 
 JAVA_MONITOR = "bind as an account with the privilege monitor-read, or as Directory Manager"
 JAVA_CONFIG = (
@@ -82,4 +82,26 @@ QUERIES = (
         required=False,
     ),
     Query(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, required=False),
+)
+COUNTERS = tuple(
+    Query(file=MONITOR, base=base, attributes=opends_subtree.ATTRIBUTES, how=JAVA_MONITOR)
+    for base in ("cn=monitor", "cn=Work Queue,cn=monitor")
+)
+LIVE = LiveQueries(
+    each=COUNTERS,
+    listing=(
+        COUNTERS[0],
+        *(
+            Query(
+                file=MONITOR,
+                base=base,
+                attributes=("objectClass", *opends_subtree.LISTS),
+                lists_connections=True,
+                how=JAVA_MONITOR,
+            )
+            for base in ("cn=Client Connections,cn=monitor", "cn=LDAP,cn=connection handlers,cn=monitor")
+        ),
+    ),
+    often=1_000,
+    rarely=5_000,
 )

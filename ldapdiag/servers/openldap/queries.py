@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ldapdiag.evidence.configuration import openldap
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
-from ldapdiag.evidence.monitor.openldap import OpenldapMonitor
 from ldapdiag.evidence.storage import slapd_settings as openldap_storage
 from ldapdiag.servers.queries import CONFIG, MONITOR, SCHEMA, SUBSCHEMA, LiveQueries, Query, Scope
 
@@ -70,7 +69,6 @@ LIVE = LiveQueries(
         Query(file=MONITOR, base=f"{name},{{monitorContext}}", attributes=("*", "+"), scope=scope, how=SLAPD_MONITOR)
         for name, scope in COUNTERS
     ),
-    each_reader=OpenldapMonitor,
     listing=(
         Query(
             file=MONITOR,
@@ -90,7 +88,6 @@ LIVE = LiveQueries(
             how=SLAPD_MONITOR,
         ),
     ),
-    listing_reader=OpenldapMonitor,
     often=1_000,
     rarely=5_000,
 )

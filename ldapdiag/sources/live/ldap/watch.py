@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.ldif import entries
+from ldapdiag.evidence.ldif_format import MONITOR_READERS
 from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.monitor.snmp import SnmpMonitor
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers import queries
 from ldapdiag.sources.budget import RUN_BYTES, Budget
@@ -27,7 +29,6 @@ from ldapdiag.sources.live.ldap.messages import LIMITS, NOT_SHOWN, SUCCESS, refe
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ldapdiag.evidence.ldif import EntryReader
     from ldapdiag.servers.queries import LiveQueries, Query, RootDse
     from ldapdiag.sources.collection_options import BindOptions
     from ldapdiag.sources.live.ldap.ldap3_connection import LdapConnection
@@ -75,11 +76,11 @@ class Watch:
 
     def counters(self) -> Look:
         """Return the counters. Raises NoAnswerError."""
-        return self._look(lambda live: (live.each, live.each_reader))
+        return self._look(lambda live: live.each)
 
     def listing(self) -> Look:
         """Return the connections, as far as this account may list them. Raises NoAnswerError."""
-        return self._look(lambda live: (live.listing, live.listing_reader))
+        return self._look(lambda live: live.listing)
 
     def list_interval(self, connections: int) -> float | None:
         """Return how often the list may be asked for with so many connections; None: not by itself."""
@@ -94,12 +95,12 @@ class Watch:
             self._forget()
             self._lock.release()
 
-    def _look(self, choose: Callable[[LiveQueries], tuple[Sequence[Query], Callable[[Document], EntryReader]]]) -> Look:
+    def _look(self, choose: Callable[[LiveQueries], Sequence[Query]]) -> Look:
         with self._lock:
             self._limit.restart()
             try:
                 connection, root, live = self._opened or self._open()
-                return self._ask(connection, root, *choose(live))
+                return self._ask(connection, root, choose(live))
             except NoAnswerError:
                 raise
             except QueryFailed as failure:
@@ -128,13 +129,7 @@ class Watch:
         self._opened = connection, root, live
         return self._opened
 
-    def _ask(
-        self,
-        connection: LdapConnection,
-        root: RootDse,
-        asked: Sequence[Query],
-        reader: Callable[[Document], EntryReader],
-    ) -> Look:
+    def _ask(self, connection: LdapConnection, root: RootDse, asked: Sequence[Query]) -> Look:
         connection.begin_anew(Budget(RUN_BYTES))
         buffer, began, is_cut, refusals = EntryBuffer(), time.monotonic(), False, []
         for query in asked:
@@ -149,19 +144,20 @@ class Watch:
                 refusals.append(search_refused(result, base).reason)
             buffer.commit()
         seconds = time.monotonic() - began
-        monitor = self._read(buffer, reader)
+        monitor = self._read(buffer)
         if monitor is None:
             account = "this account" if self._session and self._session.account else "an anonymous bind"
             raise NoAnswerError(next(iter(refusals), f"{asked[0].base.partition(',{')[0]}: not visible to {account}"))
         return Look(monitor=monitor, seconds=seconds, requests=self._requests, brand=self._brand, is_cut=is_cut)
 
-    def _read(self, buffer: EntryBuffer, reader: Callable[[Document], EntryReader]) -> Monitor | None:
+    def _read(self, buffer: EntryBuffer) -> Monitor | None:
         document = Document(path=self.label, source=lines_of([buffer.ldif()]))
         document.asked_by = self._session.asked_by if self._session else ""
-        reading = reader(document)
+        readers = [reader(document) for reader in (SnmpMonitor, *MONITOR_READERS)]
         for entry in entries(document):
-            reading.take(entry)
-        return next((fact for fact in reading.facts() if isinstance(fact, Monitor)), None)
+            for reader in readers:
+                reader.take(entry)
+        return next((fact for reader in readers for fact in reader.facts() if isinstance(fact, Monitor)), None)
 
     def _forget(self) -> None:
         if self._session is not None:

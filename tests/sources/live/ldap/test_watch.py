@@ -72,6 +72,49 @@ def test_389_list_is_without_our_connection() -> None:
     assert (monitor.current_connections, monitor.threads) == (3, 16)
 
 
+OPENDJ_LIST = [
+    f'connID="{n}" connectTime="20261201010427Z" source="10.0.0.{n}:4722{n}" destination="10.0.0.9:389" '
+    'ldapVersion="3" authDN="uid=a,o=x" security="none" opsInProgress="0"'
+    for n in (1, 2)
+]
+OTHERS = {
+    "opendj": {  # as 4.10.1 answers
+        "": {"vendorVersion": ["OpenDJ Server 4.10.1"]},
+        "cn=monitor": {"objectClass": ["ds-monitor-entry"], "currentConnections": ["3"]},
+        "cn=Client Connections,cn=monitor": {"connection": OPENDJ_LIST},
+    },
+    "ping": {  # by the classes of UnboundID's SDK
+        "": {"vendorVersion": ["Ping Identity Directory Server 9.3.0.0"]},
+        "cn=monitor": {"objectClass": ["ds-general-monitor-entry"], "currentConnections": ["3"]},
+        "cn=Client Connections,cn=monitor": {
+            "objectClass": ["ds-client-connection-monitor-entry"],
+            "connection": OPENDJ_LIST,
+        },
+    },
+    "dsee": {  # by the manual
+        "": {"vendorVersion": ["Sun-Directory-Server/11.1.1.7.0"]},
+        "cn=snmp,cn=monitor": {"connections": ["3"]},
+        "cn=monitor": {
+            "version": ["Sun-Directory-Server/11.1.1.7.0"],
+            "currentconnections": ["3"],
+            "connection": [f"{slot}:20261120084645Z:4:4::uid=a,o=x:LDAP" for slot in (1, 2)],
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("product", OTHERS)
+def test_counters_and_list_of_other_products(product: str) -> None:
+    with FakeDirectory(
+        lambda base, _: ([(base, found)], 0) if (found := OTHERS[product].get(base)) else ([], 32)
+    ) as ds:
+        watch = watching(ds.url)
+        counters, listing = watch.counters().monitor, watch.listing().monitor
+        watch.close()
+    assert (counters.current_connections, counters.connections) == (2, None)
+    assert [one.account for one in listing.connections or ()] == ["uid=a,o=x"] * 2
+
+
 def test_slapd_list_that_is_cut_says_so() -> None:
     with FakeDirectory(slapd) as directory:
         watch = watching(directory.url)
