@@ -19,7 +19,7 @@ from ldapdiag.evidence.history import History
 from ldapdiag.evidence.storage import FileSystemSpace, MountTable
 from ldapdiag.evidence.storage.settings import Role, StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.volumes.space_remedies import find_contents, make_room
+from ldapdiag.servers.volumes.volume_remedies import find_contents, make_room
 from ldapdiag.wording import counted, number, size
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ def _of_period(read: History, period: AskedPeriod | None, since: str | None) -> 
 
 def _writer(read: History, server: str | None, color: Color) -> Callable[[ReportFormat, TextIO], None]:
     from ldapdiag.report.history import as_json, as_text  # noqa: PLC0415  import late, with rich
-    from ldapdiag.report.tables.of_history import RUNS  # noqa: PLC0415
+    from ldapdiag.report.history.as_json import RUNS  # noqa: PLC0415
 
     text = partial(as_text.print_history, color=color)
     return writer(partial(as_json.document, read, server), text, as_json.render, RUNS)

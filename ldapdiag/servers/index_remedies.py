@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from ldapdiag.remedy import Remedy, RemedyKind, alternative
 from ldapdiag.servers.commands.ldap_tools import preceded
 from ldapdiag.servers.indexes.index_answers import COST
 from ldapdiag.servers.products import product_of
+from ldapdiag.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.indexes.candidates import Change, IndexPlace
     from ldapdiag.servers.product import IndexRemedies
+
+Rate = tuple[int, int]
+"""Entries per second, at least and at most."""
 
 
 def add_indexes(
@@ -146,3 +151,17 @@ def _ready(remedy: Remedy, server: ServerAddress) -> Remedy:
 def _module(family: Family) -> IndexRemedies | None:
     product = product_of(family)
     return product.index_remedies if product else None
+
+
+def build_seconds(entries: int, rates: Iterable[Rate]) -> tuple[int, int]:
+    """Return for how many seconds builds run one after another, at least and at most; a rate for each."""
+    counts = Counter(rates)
+    return (
+        sum(count * entries // fast for (_, fast), count in counts.items()),
+        sum(-(-count * entries // slow) for (slow, _), count in counts.items()),
+    )
+
+
+def interval(bounds: tuple[int, int]) -> str:
+    """Return bounds in words."""
+    return f"{number(bounds[0])} to {number(bounds[1])}"

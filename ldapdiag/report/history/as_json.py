@@ -1,4 +1,4 @@
-"""A history as JSON: schema ldapdiag.history/1 (docs/contract.md)."""
+"""A history as JSON, schema ldapdiag.history/1 (docs/contract.md), and the columns of its CSV."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ldapdiag.report.as_json import moment
 from ldapdiag.report.history.rows import lasting
+from ldapdiag.report.table import Table, only_csv, rows_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,6 +16,18 @@ if TYPE_CHECKING:
     from ldapdiag.documents.history import RecordedFinding as FindingRow
     from ldapdiag.documents.history import ServerSummary as SummaryRow
     from ldapdiag.evidence.history import History, RecordedFinding, RecordedRun, ServerSummary
+
+RUNS = Table(
+    tuple(
+        only_csv(
+            "name product taken_at recorded_at exit_code crashed counts connections connections_source joined ghosts "
+            "stranded severed descriptors_used used_source descriptor_limit limit_source exhausted growth_per_hour "
+            "growth_source log_seconds opened binds searches search_seconds opens_per_second binds_per_second"
+        )
+    ),
+    rows_at("servers"),
+    within="runs",
+)
 
 SCHEMA: Final = "ldapdiag.history/1"
 

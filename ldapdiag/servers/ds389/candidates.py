@@ -20,21 +20,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
 
-from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, Node, assertions
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.lazy_dataclass import NamedTuple, dataclass
-from ldapdiag.servers.ds389.filter_order import AssertionPart, FilterPart, FilterSet, in_order
-from ldapdiag.servers.ds389.index_lookup import ALL, IdList, Lookup, look_up
+from ldapdiag.servers.ds389.index_lookup import ALL, KEY_LENGTH, IdList, Lookup, look_up
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of
-from ldapdiag.servers.ds389.substring_keys import KEY_LENGTH
 from ldapdiag.servers.indexes.candidates import Amount, Cause, Database, Forecast, IndexUse, Leaf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ldapdiag.evidence.family import Version
+
+OBJECT_CLASS = frozenset({"objectclass", "2.5.4.0"})
+FIRST_IN_OR = frozenset({AssertionKind.SUBSTRING, AssertionKind.GREATER, AssertionKind.LESS, AssertionKind.APPROXIMATE})
 
 SUBSTRING_KEY_LENGTH = KEY_LENGTH
 MANY = 4000
@@ -347,3 +349,84 @@ def _bounds(members: Sequence[FilterPart]) -> tuple[AssertionPart | None, Assert
 
 def _type(part: AssertionPart) -> tuple[str, tuple[str, ...]]:
     return part.assertion.attribute, part.assertion.options
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionPart:
+    """An assertion and its position in the filter, from 0."""
+
+    assertion: Assertion
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSet:
+    """A set of parts; a `not` has one member."""
+
+    operator: Literal["and", "or", "not"]
+    members: tuple[FilterPart, ...]
+
+
+FilterPart = AssertionPart | FilterSet
+
+
+def as_written(node: Node) -> FilterPart:
+    """Return the parts of a filter in the order they are written."""
+    return _Numbering().part(node)
+
+
+class _Numbering:
+    """Number the assertions of a filter."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def part(self, node: Node) -> FilterPart:
+        match node:
+            case And(members):
+                return FilterSet("and", tuple(map(self.part, members)))
+            case Or(members):
+                return FilterSet("or", tuple(map(self.part, members)))
+            case Not(member):
+                return FilterSet("not", (self.part(member),))
+            case Assertion():
+                self.count += 1
+                return AssertionPart(node, self.count - 1)
+
+
+@lru_cache(maxsize=64)
+def in_order(filter_: Node, *, rearranges: bool) -> FilterPart:
+    """Return a filter in the order of evaluation; each is asked for with several sets of indexes in a row."""
+    part = as_written(filter_)
+    return rearranged(part) if rearranges else part
+
+
+def rearranged(part: FilterPart) -> FilterPart:
+    """Return a filter in the order of evaluation."""
+    if isinstance(part, AssertionPart) or part.operator == "not":
+        return part
+    flat = list(_flat(part))
+    first = [one for one in flat if _moves_to_front(part, one)]
+    rest = [one for one in flat if not _moves_to_front(part, one)]
+    members = [*reversed(first), *rest]
+    for number, member in enumerate(members):
+        if isinstance(member, FilterSet) and member.operator != "not":
+            members[number] = rearranged(member)
+            break
+    return replace(part, members=tuple(members))
+
+
+def _flat(part: FilterSet) -> Iterator[FilterPart]:
+    for member in part.members:
+        if isinstance(member, FilterSet) and member.operator == part.operator:
+            yield from _flat(member)
+        else:
+            yield member
+
+
+def _moves_to_front(part: FilterSet, member: FilterPart) -> bool:
+    if isinstance(member, FilterSet):
+        return False
+    if part.operator == "or":
+        return member.assertion.kind in FIRST_IN_OR
+    return member.assertion.kind is AssertionKind.EQUALITY and member.assertion.attribute not in OBJECT_CLASS

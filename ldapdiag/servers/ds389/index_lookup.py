@@ -20,16 +20,19 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
+from ldapdiag.evidence.filter_tree import SHORT_PIECE, Assertion, AssertionKind
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
-from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, too_short
 from ldapdiag.servers.indexes.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
+from ldapdiag.servers.indexes.index_types import is_long_enough
 from ldapdiag.servers.ldbm.collations import INTEGER, collation, sorts_as_text
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition
     from ldapdiag.servers.ds389.scan_limits import Limits, LimitsOf
+
+KEY_LENGTH = 3
+"""Octets, `^` and `$` included, unless nsSubStrBegin, nsSubStrMiddle and nsSubStrEnd are set."""
 
 INDEX_TYPES = {
     AssertionKind.EQUALITY: "eq",
@@ -376,3 +379,43 @@ def rule_index(rule: str) -> RuleIndex:
     if name in KEYED or name in KEYED.values():
         return RuleIndex(rule)
     return RuleIndex("", excluded=name in WITHOUT_KEYS or name in WITHOUT_KEYS.values())
+
+
+def has_keys(assertion: Assertion, definition: IndexDefinition | None) -> bool | None:
+    """Return whether an assertion has any key; None if the lengths of its substring pieces are not known."""
+    if assertion.kind is not AssertionKind.SUBSTRING:
+        return True
+    begin, middle, end = key_lengths(definition)
+    answers = [
+        is_long_enough(assertion.initial, begin - 1),
+        *(is_long_enough(length, middle) for length in assertion.middle),
+        is_long_enough(assertion.final, end - 1),
+    ]
+    return True if True in answers else None if None in answers else False
+
+
+def number_of_keys(assertion: Assertion, definition: IndexDefinition | None) -> int | None:
+    """Return the number of keys of a substring; None if the lengths of its pieces are not known."""
+    if None in assertion.pieces or SHORT_PIECE in assertion.pieces:
+        return None
+    begin, middle, end = key_lengths(definition)
+    initial, final = assertion.initial or 0, assertion.final or 0
+    windows = [length for length in assertion.middle if length is not None]
+    windows += [length for length, wanted in ((initial, begin - 1), (final, end - 1)) if length and length >= wanted]
+    at_ends = (0 < initial >= begin - 1) + (0 < final >= end - 1)
+    return at_ends + sum(max(0, length - middle + 1) for length in windows)
+
+
+def key_lengths(definition: IndexDefinition | None) -> tuple[int, int, int]:
+    """Return the octets of keys at the beginning, in the middle and at the end, `^` and `$` included."""
+    lengths = (definition.initial, definition.middle, definition.final) if definition else (None, None, None)
+    begin, middle, end = (KEY_LENGTH if length is None else length for length in lengths)
+    return begin, middle, end
+
+
+def too_short(definition: IndexDefinition | None) -> str:
+    """Return a clause with the lengths of pieces that have no key."""
+    begin, middle, end = key_lengths(definition)
+    if (begin, middle, end) == (KEY_LENGTH, KEY_LENGTH, KEY_LENGTH):
+        return "shorter than 3 characters, or 2 at either end"
+    return f"shorter than {begin - 1} characters at the beginning, {middle} in the middle and {end - 1} at the end"

@@ -33,12 +33,14 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.index_build import BUILDING, ENDED, KEPT, TASKS, building, changing
-from ldapdiag.servers.indexes.build_time import build_seconds, interval
+from ldapdiag.servers.index_remedies import build_seconds, interval
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes
-from ldapdiag.servers.ldbm.definitions import DEFINITIONS, NAMED_IS_KEPT, in_no_definition
 from ldapdiag.servers.ldbm.index_changes import (
+    DEFINITIONS,
+    NAMED_IS_KEPT,
     EntryChange,
     EntryChanges,
+    in_no_definition,
     in_order,
     removes_all,
     set_by,
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.indexes.build_time import Rate
+    from ldapdiag.servers.index_remedies import Rate
     from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import AssertionKind
 from ldapdiag.servers.ds389.candidates import EvaluationRules, forecast_with
-from ldapdiag.servers.ds389.index_lookup import OTHER_RULE
+from ldapdiag.servers.ds389.index_lookup import KEY_LENGTH, OTHER_RULE
 from ldapdiag.servers.ds389.scan_limits import UNLIMITED
-from ldapdiag.servers.ds389.substring_keys import KEY_LENGTH
 from ldapdiag.servers.indexes.candidates import Cause, Forecast, IndexUse
 from ldapdiag.servers.ldbm.collations import collation
 

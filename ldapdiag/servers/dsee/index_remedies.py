@@ -33,10 +33,12 @@ from ldapdiag.servers.commands.shell_session import block, from_file
 from ldapdiag.servers.commands.shell_text import here_document
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
-from ldapdiag.servers.ldbm.definitions import DEFINITIONS, NAMED_IS_KEPT, in_no_definition
 from ldapdiag.servers.ldbm.index_changes import (
+    DEFINITIONS,
+    NAMED_IS_KEPT,
     EntryChange,
     EntryChanges,
+    in_no_definition,
     in_order,
     removes_all,
     set_by,

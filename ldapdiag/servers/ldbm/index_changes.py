@@ -12,14 +12,29 @@ from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.ds389_definition import SYSTEM
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import is_attribute_type
+from ldapdiag.servers.indexes.index_answers import suffix_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.indexes.candidates import Change
 
+NAMED_IS_KEPT = "The commands change nothing where the filter of a view or a role in the database names the attribute."
+DEFINITIONS = r"""in_no_definition() {
+below=$1; shift
+[ -n "$below" ] || { say "the suffix of the database is not known" >&2; return 1; }
+found=$(search -b "$below" '(|(objectClass=nsView)(objectClass=ldapSubEntry))' nsViewFilter nsRoleFilter) || {
+say "the filters of views and roles below $below cannot be read (exit code $?)" >&2; return 1; }
+found=$(printf '%s\n' "$found" | sed -n 's/^ns[A-Za-z]*Filter:\(.*\)/\1/p')
+for name; do
+! printf '%s\n' "$found" | grep -i -e "[( ]$name *[;:~<>=]" -e '^: ' >&2 || {
+say "The filter above, of a view or a role, names $1 or is not ASCII: the server searches by it. Keep the index." >&2
+return 1; }
+done
+}"""
+"""It needs `search` (ldapsearch with its connection options)."""
 
 TYPES = ("pres", "eq", "sub", "approx")
 NEVER_DROPPED = SYSTEM | {"ancestorid", "entryid", "entryuuid", "nstombstonecsn", "targetuniqueid"}
@@ -221,3 +236,13 @@ def _may_be_changed(attribute: str, backend: Backend, schema: Schema) -> bool:
 def removes_all(one: EntryChange) -> bool:
     """Return whether an attribute has no index type left without these."""
     return one.known is None or one.known.types <= set(one.types)
+
+
+def in_no_definition(backend: Backend, attribute: str, schema: Schema, unknown: str = "") -> Iterator[str]:
+    """Yield the commands that end a block where a definition in the database names an attribute.
+
+    `unknown` is the word of a command that stands for a suffix which the evidence does not contain.
+    """
+    others = sorted(name for name in schema.names(attribute) if name != attribute.lower() and is_attribute_type(name))
+    for suffix in suffix_words(backend, unknown):
+        yield " ".join(["in_no_definition", suffix, attribute, *others])

@@ -26,7 +26,7 @@ from ldapdiag.evidence.filter_tree import Assertion
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_description
 from ldapdiag.servers.commands.ldap_tools import as_root
 from ldapdiag.servers.commands.remedy_texts import INDEX_BY_HAND, NO_SUFFIX, advice_if_missing
-from ldapdiag.servers.indexes.build_time import build_seconds, interval
+from ldapdiag.servers.index_remedies import build_seconds, interval
 from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS
 from ldapdiag.servers.openldap.index_changes import rewritten, with_types, without_types

@@ -13,8 +13,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or, assertions, parse
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.ds389.candidates import MANY, forecast
-from ldapdiag.servers.ds389.filter_order import as_written, rearranged
+from ldapdiag.servers.ds389.candidates import MANY, as_written, forecast, rearranged
 from ldapdiag.servers.dsee.candidates import forecast as forecast_of_dsee
 from ldapdiag.servers.indexes.candidates import Amount, Cause, Change, Database, IndexUse, UnknownFrequencies
 

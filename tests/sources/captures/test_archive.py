@@ -31,7 +31,8 @@ from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.origin import Span
 from ldapdiag.report import as_json
 from ldapdiag.sources.budget import Budget
-from ldapdiag.sources.captures import archive, capture_archive
+from ldapdiag.sources.captures import archive
+from ldapdiag.sources.captures import find as finding
 from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.files.folders import MOST_DEPTH
@@ -350,7 +351,7 @@ class TestHostileArchives:
     def test_a_bomb_costs_neither_memory_nor_the_rest(
         self, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(capture_archive, "MOST_MEMBER_BYTES", 4 << 20)
+        monkeypatch.setattr(finding, "MOST_MEMBER_BYTES", 4 << 20)
         bomb = PACKERS[kind](tar(("app1/a", TABLE), ("app1/bomb", bytes(64 << 20)), ("app1/b", TABLE)))
         (tmp_path / "x").write_bytes(bomb)
         tracemalloc.start()
@@ -369,8 +370,8 @@ class TestHostileArchives:
         assert "the remainder is not read" in gap.reason
 
     def test_more_files_than_an_incident_has(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert capture_archive.MOST_FILES == 5000
-        monkeypatch.setattr(capture_archive, "MOST_FILES", 100)
+        assert finding.MOST_FILES == 5000
+        monkeypatch.setattr(finding, "MOST_FILES", 100)
         (tmp_path / "x.tar").write_bytes(tar(*((f"app1/{number}", b"") for number in range(120))))
         assert len(found(tmp_path / "x.tar")) in {100, 101}
         assert "contains more than 100 files" in gaps(tmp_path / "x.tar")[0]

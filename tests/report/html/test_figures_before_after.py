@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.report.charts.before_after import MOST_SHAPES, before_after
+from ldapdiag.report.html.figures import MOST_SHAPES, before_after
 
 TIME = st.floats(0, 10**6)
 

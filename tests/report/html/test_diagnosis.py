@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import documents
-from ldapdiag.report.html.lead import actions, counts, first_of, key_numbers, lead
+from ldapdiag.report.html.diagnosis import actions, counts, first_of, key_numbers, lead
 from ldapdiag.report.html.listing import IN_FULL, listing
 
 NO_EVIDENCE = {"subject": None, "reason": "no table", "missing": [], "how": None}
