@@ -47,6 +47,7 @@ UNKNOWN = (
 OTHER_CAUSES = (
     "Look at the pages read from the disk, the checks of access and of nested groups, and the processors of the server."
 )
+PAGES = f"{NO_COMMAND}its results may be pages of larger ones, so whether an index helps is not known; {OWNER}"
 NO_INDEX = f"{NO_COMMAND}the plan of ldapdiag indexes has no index for it; {OWNER}"
 
 
@@ -128,8 +129,11 @@ def judge(
     yield _of_other_searches(server, [search for search, _ in costly], searches, total, traffic.segment.shapes.omitted)
 
 
-unconfigured = judge.where(lambda facts: facts["plan"] is None or not facts["plan"].configured)
-"""What `ldapdiag indexes` runs: with the index configuration, its other checks name the causes of the same searches."""
+unconfigured = judge.where(
+    lambda facts: facts["plan"] is None or not facts["plan"].configured or bool(facts["plan"].perhaps_pages)
+)
+"""What `ldapdiag indexes` runs: with the index configuration, its other checks name the causes of the same searches,
+except of those whose results may be pages."""
 
 
 def _of_other_searches(
@@ -320,6 +324,8 @@ def _helped_by(search: SearchGroup, plan: IndexPlan | None) -> str:
     needed = [row for row in plan.indexes if any(_is_among(one.group, search) for one in row.resolved)]
     wanted = " and ".join(f"{row.attribute} {','.join(row.types)}" for row in needed)
     helps = f"{NEXT}an index would help: {wanted}; ldapdiag indexes prints its commands (missing-index), and {OWNER}"
+    if not wanted and any(_is_among(one.group, search) for one in plan.perhaps_pages):
+        return PAGES
     return helps if wanted else NO_INDEX
 
 

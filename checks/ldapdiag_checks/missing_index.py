@@ -121,7 +121,9 @@ def judge(
     for one in find_unhelped_scans(coverage, HOW_TO_JUDGE) if coverage.indexes is not None else ():
         if one.worth_a_change:
             yield NotJudged(subject=one.subject, reason=one.obstacle.reason, how=HOW_TO_JUDGE[one.obstacle.cause])
-    if not plan.indexes:
+    if coverage.undecided and not plan.indexes:
+        yield _undecided(coverage)
+    elif not plan.indexes:
         scans = len(coverage.scans)
         but = f"; {counted(scans, 'kind')} without an index that helps and is worth its cost" if scans else ""
         yield clear_unless(
@@ -144,6 +146,19 @@ def _possible(plan: IndexPlan) -> Verdict:
         reason=f"{counted(sum(row.count for row in plan.resolved), 'unindexed search')}, perhaps for "
         f"lack of {', '.join(wanted[:MOST])}{more}; or an index is not built, or more entries match "
         "than an ID list may have. The log alone does not decide",
+        missing=(IndexConfiguration.kind,),
+        how=IndexConfiguration.how,
+    )
+
+
+def _undecided(coverage: IndexCoverage) -> NotJudged:
+    """Return the verdict on slow searches where neither the log nor a configuration shows whether they scan."""
+    took = in_seconds(sum(one.etime for one in coverage.undecided) / SECOND)
+    many = counted(sum(one.count for one in coverage.undecided), "search", "searches")
+    return NotJudged(
+        subject=coverage.server,
+        reason=f"no index configuration of {coverage.server}, whose log does not note unindexed searches: "
+        f"{many} took {took}, with an index or without one",
         missing=(IndexConfiguration.kind,),
         how=IndexConfiguration.how,
     )

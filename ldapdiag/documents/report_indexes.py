@@ -204,5 +204,7 @@ class IndexReport(TypedDict):
     shapes: list[ShapeTime]
     summary: str
     """What the plan saves, and how good it is."""
+    undecided_etime_seconds: NotRequired[float]
+    """Of slow searches of which neither the log nor an index configuration shows whether they use an index."""
     unindexed_etime_seconds: float
-    """At least: `not_judged` says how much of what is not judged is in it."""
+    """At least: `not_judged` says how much of what is not judged is in it; that of undecided ones is not."""

@@ -85,6 +85,9 @@ class Product:
     the server appends them all and sorts once."""
     read_over_test: float = 0.0
     """The time to read one key of a range, by the same; 0: not worth mentioning."""
+    base_over_test: float = 0.0
+    """The time to read the ID of one entry below the base, by the same: more than a few candidates are intersected
+    with these; 0: not worth mentioning."""
     approximate_over_test: float = 1.0
     """How many times the time of another test that of an approximate match takes."""
     why_no_approximate: Callable[[str, int], str] = of_any_value

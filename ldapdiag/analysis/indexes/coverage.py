@@ -101,6 +101,13 @@ class IndexCoverage:
         return tuple(search for search in self.searches if search.is_scan)
 
     @property
+    def undecided(self) -> tuple[SearchCoverage, ...]:
+        """Return the slow searches of which neither the log nor a configuration shows whether they use an index."""
+        known = self.indexes is not None or notes_unindexed(self.family)
+        open_ = {IndexUse.PARTIALLY, IndexUse.DEPENDS}
+        return tuple(one for one in self.searches if not known and one.index_use in open_ and one.mean >= SLOW_AVERAGE)
+
+    @property
     def count(self) -> int:
         """Return the number of all results."""
         return sum(search.count for search in self.searches) + (self.remaining.count if self.remaining else 0)

@@ -2,7 +2,8 @@
 
     fixed + returned * (cost of returning one) + (candidates - returned) * (cost of testing one) + reading the index
 
-The last is worth mentioning for the ranges of slapd alone: it copies the list found so far for each further key.
+The last is worth mentioning for the ranges of slapd, which copies the list found so far for each further key, and below
+a base on 389-ds, which reads the list of all entries there.
 
 Predicted times in words: always with their bounds, and never quicker than the fastest search of the log.
 """
@@ -55,7 +56,7 @@ class Prediction:
     total: float
     """Entries that the scan examines."""
     copied: float
-    """IDs that the server copies to unite the keys of ranges, or the keys that it reads of them."""
+    """IDs that the server copies to unite the keys of ranges; or keys of ranges that it reads, and IDs in that time."""
     returning: bool
     """What is left is what the scan takes beyond others, which test every entry and return next to nothing."""
 
@@ -198,6 +199,9 @@ def _in_database(
                 copied = copied.plus(_copied(assertion, listed, total * elsewhere, database, paired=paired))
             elif product.read_over_test:
                 copied = copied.plus(_read(assertion, listed, total * elsewhere, database))
+    if product.base_over_test and counts.of_part:
+        ids = min(total, counts.longest) * product.base_over_test / product.read_over_test
+        copied = copied.plus(Estimate(0, ids * (found.expected > 1), ids))  # what several have, entries elsewhere have
     return found, copied
 
 

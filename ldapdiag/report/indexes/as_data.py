@@ -109,6 +109,7 @@ def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None) -> dict[str, Any]:
     configured = coverage.indexes.configuration.backends if coverage.indexes is not None else ()
     fastest = coverage.fastest
+    undecided = sum(search.etime for search in coverage.undecided)
     return {
         "server": plan.server,
         "configured": coverage.indexes is not None,
@@ -119,6 +120,7 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "etime_seconds": seconds(coverage.etime),
         "unindexed_etime_seconds": seconds(coverage.unindexed_at_least),
         **_remaining(coverage.remaining),
+        **({"undecided_etime_seconds": seconds(undecided)} if undecided else {}),
         **_saving(plan),
         "exact": plan.exact,
         "cost": plan.cost,

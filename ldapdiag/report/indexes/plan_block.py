@@ -54,7 +54,7 @@ def _unindexed(plan: Mapping[str, Any]) -> tuple[float, float]:
     """Return the bounds of the search time of a server that is without an index, in seconds."""
     least = plan["unindexed_etime_seconds"]
     bounds = plan["not_judged"]["unindexed_etime_seconds"] if "not_judged" in plan else {"least": 0, "most": 0}
-    return least, least - bounds["least"] + bounds["most"]
+    return least, least - bounds["least"] + bounds["most"] + plan.get("undecided_etime_seconds", 0)
 
 
 def audit_command(document: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from ldapdiag.servers.ds389 import candidates, index_remedies, storage, vlv_reme
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ds389.index_lookup import why_no_approximate
 from ldapdiag.servers.ds389.remedies import SETTINGS, raise_scan_limit, shorten_commits
-from ldapdiag.servers.ds389.scan_limits import READ_OVER_TEST, longest_list
+from ldapdiag.servers.ds389.scan_limits import BASE_OVER_TEST, READ_OVER_TEST, longest_list
 from ldapdiag.servers.ldbm.account_limits import applied_limits
 from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED, SEARCHED_BY_RULES
 from ldapdiag.servers.product import Product
@@ -24,6 +24,7 @@ PRODUCT = Product(
     searched_by_rules=SEARCHED_BY_RULES,
     longest_list=longest_list,
     read_over_test=READ_OVER_TEST,
+    base_over_test=BASE_OVER_TEST,
     applied_limits=applied_limits,
     why_no_approximate=why_no_approximate,
     raise_scan_limit=raise_scan_limit,

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from command import ldapdiag
 from incidents import diagnosed
 from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.finding import Finding
+from ldapdiag.finding import Clear, Finding, NotJudged
+from ldapdiag.report.indexes.as_data import plans
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +77,22 @@ def test_presence_with_an_option_reads_every_entry_with_the_attribute_on_slapd(t
     titles = [one.title for one in found if isinstance(one, Finding)]
     assert len(titles) == said
     assert all("no options, so it tests every entry with cn" in one for one in titles)
+
+
+@pytest.mark.parametrize(("seconds", "outcome"), [(0.05, NotJudged), (0.0005, Clear)])
+def test_slow_searches_of_slapd_are_not_cleared_without_its_configuration(tmp_path, seconds, outcome) -> None:
+    """Measured: `no index is missing`, and none of the time without an index, of a log that scanned all the time."""
+    (tmp_path / "access.log").write_text(written(1, "(mail=*)", FULL, 487, seconds))
+    (found,) = [one.verdict for one in diagnosed(tmp_path).judged if one.check == "missing-index"]
+    assert isinstance(found, outcome)
+    (plan,) = plans(diagnosed(tmp_path))
+    assert plan.get("undecided_etime_seconds", 0) == pytest.approx(20 * seconds if outcome is NotJudged else 0)
+
+
+def test_pages_that_take_most_of_the_time_fail_a_gate_with_and_without_configuration(tmp_path) -> None:
+    (tmp_path / "access.log").write_text(written(1, "(mail=*)", FULL, 500, 4.0))
+    assert ldapdiag("indexes", tmp_path).code == 1
+    assert planned(tmp_path, written(1, "(mail=*)", FULL, 500, 4.0), lower="", upper="") == set()
+    ran = ldapdiag("indexes", tmp_path)
+    assert ran.code == 1
+    assert "so whether an index helps is not known" in " ".join(ran.text.split())

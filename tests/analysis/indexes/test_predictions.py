@@ -14,6 +14,7 @@ from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.predictions import VARIES
 from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.report.indexes.as_data import plans
+from ldapdiag.servers.ds389.scan_limits import BASE_OVER_TEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -125,7 +126,8 @@ def test_a_part_of_a_database_has_as_many_entries_as_a_scan_of_it_takes_time_for
     audit.asks("(title=*oss 3*)", UNINDEXED, took=0.0002 + 2000 * TESTED, entries=2, base=few)
     plan = plan_of(audit)
     (found,) = [one for one in plan.resolved if one.group.base == few.decode()]
-    assert found.each_after(plan.added).most / 1e9 == pytest.approx(0.0002 + 200 * TESTED, rel=0.2)
+    of_base = 2000 * BASE_OVER_TEST * TESTED  # the server reads the list of all entries there
+    assert found.each_after(plan.added).most / 1e9 == pytest.approx(0.0002 + 200 * TESTED + of_base, rel=0.2)
 
 
 def test_the_pages_of_a_scan_are_one_result(audit) -> None:
@@ -493,4 +495,4 @@ def test_a_page_of_a_view_does_not_show_how_many_entries_there_are(audit) -> Non
     audit.asks("(title=*oss 3)", UNINDEXED, took=0.0002 + 2000 * TESTED, entries=2, base=few)
     plan = plan_of(audit)
     (found,) = [one for one in plan.resolved if one.group.shape == "(title=*?)"]
-    assert found.each_after(plan.added).expected < 0.5e6
+    assert found.each_after(plan.added).expected < 1e6
