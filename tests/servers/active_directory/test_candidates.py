@@ -189,6 +189,17 @@ def test_what_no_index_answers_has_the_filter_that_one_does(filter_, words, tmp_
     assert "uid=joe" not in remedy.text
 
 
+@pytest.mark.parametrize("schema", [None, schema_ldif(SCHEMA | {"canonicalName": {}})], ids=["none", "no systemFlags"])
+def test_constructed_attributes_are_known_without_a_schema_that_marks_them(schema, tmp_path):
+    events = Events()
+    events.ask("(canonicalName=x)", preventing="canonicalName", returned=0)
+    events.ask("(aNR=smith)", visited=1, used="idx_cn:1:N;")
+    diagnosis = diagnosed_facts(facts_of_forest(tmp_path, events, schema=schema))
+    found = [one for check in CHECKS for one in findings(diagnosis, check).values()]
+    assert [one.observed["attribute"] for one in found] == ["canonicalName"]
+    assert "constructed" in found[0].title
+
+
 def test_schemas_of_two_controllers_that_differ_are_a_delay_of_replication_and_one_schema_is_no_proof(tmp_path):
     for server, flags in (("dc1", 1), ("dc2", 0)):
         (tmp_path / server).mkdir()
