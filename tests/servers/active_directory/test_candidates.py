@@ -189,6 +189,16 @@ def test_what_no_index_answers_has_the_filter_that_one_does(filter_, words, tmp_
     assert "uid=joe" not in remedy.text
 
 
+@pytest.mark.parametrize("schema", [None, schema_ldif()])
+def test_an_index_that_the_server_used_is_not_proposed_whatever_the_schema(schema, tmp_path):
+    events = Events()
+    events.ask("(title=x)", used="idx_title:90000:N;")
+    diagnosis = diagnosed_facts(facts_of_forest(tmp_path, events, schema=schema))
+    assert not any(findings(diagnosis, check) for check in CHECKS)
+    reasons = [one.verdict.reason for one in diagnosis.judged if one.check == MISSING]
+    assert any("used an index of title" in reason for reason in reasons) is (schema is not None)
+
+
 @pytest.mark.parametrize("schema", [None, schema_ldif(SCHEMA | {"canonicalName": {}})], ids=["none", "no systemFlags"])
 def test_constructed_attributes_are_known_without_a_schema_that_marks_them(schema, tmp_path):
     events = Events()
