@@ -208,8 +208,8 @@ class ActiveDirectoryConfiguration:
         self.policies.point(entry.key, entry.first(POINTER))
         if not entry.key and SERVICE in entry and entry.closed:
             self.policies.service = comparable(entry.first(SERVICE))
-            found = identify(" ".join(entry.first(name) for name in VENDOR))
-            self.policies.identity = found if found and found.family is Family.AD else self.policies.identity
+            brand = identify(" ".join(entry.first(name) for name in VENDOR))
+            self.policies.identity = brand if brand and brand.family is Family.AD else self.policies.identity
         self.policies.unlimited |= entry.first(HEURISTICS)[LIFTS_CEILINGS - 1 : LIFTS_CEILINGS] == "1"
 
     def facts(self) -> Iterator[Configuration]:
