@@ -23,7 +23,8 @@ def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Ite
 
     ## What it looks at
     The connections that cn=monitor lists, counted by bind DN and by client address; without cn=monitor, the
-    server's established sockets by client address. DNs that differ only in case are one account.
+    server's established sockets by client address, with the accounts that events 2889 of a domain controller name for
+    the same port. DNs that differ only in case are one account.
 
     ## Severity
     - info: always.
@@ -54,7 +55,7 @@ def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Ite
     yield Finding(
         subject=server.name,
         severity=Severity.INFO,
-        confidence=Confidence.CERTAIN,
+        confidence=Confidence.CERTAIN if accounts is None or accounts.is_listed else Confidence.LIKELY,
         title=_title(server, accounts, first, connections, total),
         detail=_detail(accounts, total),
         observed={
@@ -79,7 +80,7 @@ def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None
 def _title(server: Instance, accounts: Accounts | None, first: str | None, connections: int, total: int) -> str:
     if first is None:
         return "no connection is open"
-    where = ("" if server.is_only else f" to {server.name}") + (" in cn=monitor" if accounts else "")
+    where = ("" if server.is_only else f" to {server.name}") + (f" {accounts.source}" if accounts else "")
     return f"{first} has {number(connections)} of the {counted(total, 'connection')}{where}"
 
 
@@ -88,4 +89,10 @@ def _detail(accounts: Accounts | None, total: int) -> str:
         return "By client address only, from the socket table; cn=monitor contains the accounts."
     owners = counted(len(accounts.by_account), "account")
     clients = counted(len(accounts.by_client), "address", "addresses")
-    return f"{counted(total, 'connection')} of {owners} from {clients}, including the one that read cn=monitor."
+    if accounts.is_listed:
+        return f"{counted(total, 'connection')} of {owners} from {clients}, including the one that read cn=monitor."
+    named = number(sum(accounts.by_account.values()))
+    return (
+        f"{counted(total, 'connection')} from {clients}; {named} of them of {owners}, by the last event 2889 of "
+        "the same address and port. The others bound with signing or TLS, or before the log began."
+    )

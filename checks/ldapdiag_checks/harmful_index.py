@@ -111,7 +111,7 @@ def judge(
 def harm_of(definition: IndexDefinition, backend: Backend, indexing: ServerIndexes) -> Harm | None:
     """Return what is wrong with the indexes of an attribute, if anything is."""
     name = indexing.schema.primary(definition.attribute.partition(";")[0]).lower()
-    if traits_of(indexing.configuration.identity.family).computed:
+    if traits_of(indexing.configuration.identity.family).indexes_computed:
         if name == OBSOLETE and backend.definition({SUCCESSOR}) is not None:
             return _obsolete(definition)
         if definition.system or name == UNLISTED:

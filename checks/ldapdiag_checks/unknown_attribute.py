@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.lacking_attributes import NOTED_OF_SEVERAL
 from ldapdiag.analysis.indexes.proposed_indexes import UNKNOWN_TO_SCHEMA
 from ldapdiag.analysis.indexes.reported_use import OUTSIDE_CATALOG, lacks_in_catalog
 from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.check import MainNumber, check
+from ldapdiag.evidence.addresses import CATALOG_PORTS, LDAP_PORTS
 from ldapdiag.evidence.filter_tree import Assertion, assertions
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
@@ -21,13 +24,22 @@ from ldapdiag.wording import seconds as in_seconds
 
 MISSING = "F"
 """389-ds' note: a filter element is missing from the schema."""
+AT_CATALOG = (
+    "its clients have connections to the global catalog alone (3268, 3269), which lacks it "
+    "(isMemberOfPartialAttributeSet)"
+)
+CONFIDENCE = {
+    UNKNOWN_TO_SCHEMA: Confidence.LIKELY,
+    OUTSIDE_CATALOG: Confidence.LIKELY,
+    AT_CATALOG: Confidence.POSSIBLE,
+}
 MOST = 10
 Subject = tuple[str, str]
 """Filter without values, attribute (empty: one of those in it)."""
 
 
 @check(group="indexes", number=MainNumber("searches", "searches", "logged"))
-def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
+def judge(coverage: IndexCoverage, host: Host | None = None) -> Iterator[Verdict]:
     """Searches for an attribute that the server's schema does not have.
 
     ## What it looks at
@@ -41,6 +53,8 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     - certain: the server's note or its schema shows which attribute it is.
     - likely: no known schema has it, and no search for it returned an entry; or the global catalog lacks it, which is
       concluded from a base that is the root.
+    - possible: the global catalog lacks it, and all connections of the clients, in the server's socket table, are to
+      its ports (3268, 3269). Events 1644 do not have the port of the server, and a table has one moment.
 
     ## Severity
     - low: always; the answer is not what the application means.
@@ -58,8 +72,9 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """
     found: dict[Subject, list[SearchCoverage]] = defaultdict(list)
     whys: dict[Subject, str] = {}
+    at_catalog = _clients_at_catalog(host)
     for row in coverage.searches:
-        for attribute, why in _unknown(row, coverage):
+        for attribute, why in _unknown(row, coverage, at_catalog):
             found[row.group.shape, attribute].append(row)
             whys.setdefault((row.group.shape, attribute), why)
     for subject, rows in sorted(found.items()):
@@ -72,7 +87,17 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
         )
 
 
-def _unknown(row: SearchCoverage, coverage: IndexCoverage) -> Iterator[tuple[str, str]]:
+def _clients_at_catalog(host: Host | None) -> set[str]:
+    """Return the clients whose connections in the latest socket table are all to the global catalog."""
+    if host is None or host.latest is None:
+        return set()
+    table, ports = host.latest.sockets, defaultdict[str, set[int]](set)
+    for row in table.established_at(LDAP_PORTS):
+        ports[table.remote_address[row]].add(table.local_port[row])
+    return {client for client, used in ports.items() if used <= CATALOG_PORTS}
+
+
+def _unknown(row: SearchCoverage, coverage: IndexCoverage, at_catalog: AbstractSet[str]) -> Iterator[tuple[str, str]]:
     """Yield the unknown attributes of a filter, and the evidence."""
     leaves = row.forecast.leaves if row.forecast else ()
     lacking = [leaf for leaf in leaves if leaf.cause is Cause.UNKNOWN_ATTRIBUTE and leaf.why != NOTED_OF_SEVERAL]
@@ -85,9 +110,12 @@ def _unknown(row: SearchCoverage, coverage: IndexCoverage) -> Iterator[tuple[str
     if not named and hindrance is not None and hindrance.cause is Cause.UNKNOWN_ATTRIBUTE:
         named = {hindrance.attribute: hindrance.reason}
     configured = coverage.indexes.configuration if coverage.indexes else None
+    clients = {asker.client for asker in row.group.requesters}
     for each in assertions(row.filter) if row.filter and configured else ():
         if configured and lacks_in_catalog(each, row.group, configured):
             named[each.name] = OUTSIDE_CATALOG
+        elif configured and each.attribute in configured.outside_catalog and clients and clients <= at_catalog:
+            named[each.name] = AT_CATALOG
     yield from named.items()
 
 
@@ -95,14 +123,14 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
     shape, attribute = subject
     count, seconds = sum(row.count for row in rows), sum(row.etime for row in rows) / SECOND
     askers = rows[0].group.requesters
-    advice = search_each_domain if why == OUTSIDE_CATALOG else correct_attribute
+    advice = search_each_domain if why in {OUTSIDE_CATALOG, AT_CATALOG} else correct_attribute
     what = attribute or "one of its attributes"
     matches = "the result is always empty" if isinstance(rows[0].filter, Assertion) else "that part matches nothing"
     return Finding(
         subject=f"{shape} at {coverage.server}",
         key=f"{coverage.server}|{shape}|{attribute}",
         severity=Severity.LOW,
-        confidence=Confidence.LIKELY if why in {UNKNOWN_TO_SCHEMA, OUTSIDE_CATALOG} else Confidence.CERTAIN,
+        confidence=CONFIDENCE.get(why, Confidence.CERTAIN),
         title=f"{coverage.server} cannot evaluate {what} in {shape}: {why}",
         detail=f"{counted(count, 'search')}, {in_seconds(seconds)}; {matches}, and an index would not change that.\n"
         f"Sent by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",

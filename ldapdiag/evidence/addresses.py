@@ -19,6 +19,9 @@ LONGEST_NAME = 255
 LDAP_PORTS = frozenset({389, 636, 3268, 3269})
 """ldap, ldaps, and the two global-catalogue ports of Active Directory."""
 
+CATALOG_PORTS = frozenset({3268, 3269})
+"""Those two."""
+
 SERVICES = {
     "ldap": 389,
     "ldaps": 636,

@@ -70,6 +70,7 @@ BRANDS: tuple[tuple[str, Family, str], ...] = (
     ("pingdirectory", Family.PING, ""),
     ("ping identity directory", Family.PING, ""),
     ("unboundid", Family.PING, "UnboundID Directory Server"),
+    ("samba team", Family.AD, "Samba"),
     ("ibm tivoli directory", Family.IBM, "IBM Tivoli Directory Server"),
     ("ibm security directory", Family.IBM, "IBM Security Directory Server"),
     ("ibm security verify directory", Family.IBM, "IBM Security Verify Directory"),

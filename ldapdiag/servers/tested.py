@@ -41,7 +41,7 @@ TESTED = {
     ),
     Family.AD: Tested(
         servers="Samba 4.17.12 as domain controller, never Windows: LDAP queries, the policy that applies, Kerberos, "
-        "connections at both ends, the LDIF that adds an index",
+        "connections at both ends, the idle timeout and its command, the LDIF that adds an index",
         captures="published events 1644, `netstat` and `ntdsutil` output",
         documents="on Windows all, `ssh://` to it included (its script was not run); its events, index selection, "
         "ceilings of limits, lines of PowerShell and `ntdsutil`",

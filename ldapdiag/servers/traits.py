@@ -101,7 +101,9 @@ class Traits:
     sorts_as_text: bool = False
     """Without a matching rule of its own, an index sorts numbers as text, and ranges are read from it."""
     computed: Mapping[str, str] = field(default_factory=dict)
-    """Attributes, in lower case, whose values plug-ins compute whatever is configured, and what they are."""
+    """Attributes, in lower case, whose values are computed whatever is configured, and what they are."""
+    indexes_computed: bool = False
+    """An index on computed values may be configured; it lacks them, and searches by it miss entries."""
     own_attributes: frozenset[str] = frozenset()
     """Attributes, in lower case, that its schema has and no RFC."""
     compares_all_values: bool = False

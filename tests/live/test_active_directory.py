@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from facts import address_of
 from lab import boxes
 from lab.applications import UNANSWERED, Application
 from lab.desk import Desk
@@ -16,8 +18,10 @@ from lab.host import wait_for
 from lab.raw_ldap import BIND_REQUEST, SEARCH_REQUEST, UNBIND_REQUEST, split
 from lab.samba import ADMINISTRATOR, PASSWORD, REALM, SUFFIX
 from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.active_directory import ATTRIBUTES
 from ldapdiag.evidence.ldif import Entry, entries
+from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +55,12 @@ default_ccache_name = FILE:/run/tickets
     kdc = 10.77.1.2
 }}
 """
+IDLE = """
+import ldap3
+connection = ldap3.Connection(ldap3.Server("10.77.1.2"), {!r}, {!r}, auto_bind=True)
+connection.socket.settimeout(60)
+print(connection.socket.recv(1))
+"""
 PEOPLE, SEARCHES, VISITED = 300, 100, 20_000
 PERSON = f"""dn: CN=person {{number}},CN=Users,{SUFFIX}
 changetype: add
@@ -66,7 +76,15 @@ EVENT = {
     "DirtyPagesModified": 9, "SearchTimeMS": 1641, "AttributesPreventingOptimization": "employeeNumber",
     "User": "A\\svc",
 }  # fmt: skip
-ASKED = ("root DSE", "policies", "its settings", "its site's", "schema, first 1,000", "the other 473")
+ASKED = (
+    "root DSE",
+    "policies",
+    "its settings",
+    "its site's",
+    "its name",
+    "schema, first 1,000",
+    "the other 473",
+)
 
 
 @pytest.fixture
@@ -100,7 +118,10 @@ def test_ghosts_of_its_connections_are_exactly_those_of_the_truth(controller, to
     assert not said.gaps
 
 
-def test_its_own_policy_and_its_schema_are_read_and_nothing_else_is_asked(controller, topology, desk, tmp_path) -> None:
+def test_the_policy_that_it_applies_and_its_schema_are_read_and_nothing_else_is_asked(
+    controller, topology, desk, tmp_path
+) -> None:
+    """Samba applies the default policy, whatever its NTDS Settings name; Windows does not, by its documentation."""
     controller.modify(BRANCH)
     sent, capture = tmp_path / "sent", tmp_path / "capture"
     relay = topology.desk.start(["socat", "-r", sent, "TCP-LISTEN:1389,reuseaddr", "TCP:ldap:389"])
@@ -114,7 +135,17 @@ def test_its_own_policy_and_its_schema_are_read_and_nothing_else_is_asked(contro
     indexed = {name for name, one in read.items() if (one.number("searchFlags") or 0) & 1}
     assert (len(read), indexed) == (1473, controller.indexed())
     (server,) = desk.diagnose(str(capture)).report["servers"]
-    assert (server["numbers"]["idle_timeout_seconds"], server["numbers"]["descriptors_limit"]) == (300, 400)
+    assert (server["numbers"]["idle_timeout_seconds"], server["numbers"]["descriptors_limit"]) == (900, 5000)
+    assert server["description"] == "Samba 4.17.12"
+
+
+def test_the_printed_command_for_samba_sets_its_idle_timeout(controller, topology, desk) -> None:
+    remedy = product_of(Family.AD).remedies.set_idle_timeout(address_of("dc1"), BOX_SECONDS, 900)
+    topology.ldap.run(re.search(r"EDITOR=.*lDAPAdminLimits", remedy.changes)[0])
+    (server,) = desk.diagnose("ldap://ldap", *desk.bind).report["servers"]
+    assert server["numbers"]["idle_timeout_seconds"] == BOX_SECONDS
+    waited = topology.desk.run([sys.executable, "-c", IDLE.format(ADMINISTRATOR, PASSWORD)])
+    assert waited == "b''\n", "it has not closed the connection"
 
 
 def test_a_kerberos_ticket_is_enough_and_its_lack_is_the_reason(controller, topology, desk) -> None:

@@ -32,6 +32,10 @@ MOST_RETURNED = 0.5
 ANSWERED = frozenset({Cause.NONE, Cause.LIMIT_PERHAPS})
 
 
+IS_USED = (
+    "the server used an index of {}, and the schema in the evidence has none: that is older, or of another forest, so "
+    "export it again"
+)
 OUTSIDE_CATALOG = "the global catalog has it of its own domain alone (isMemberOfPartialAttributeSet)"
 
 
@@ -89,7 +93,8 @@ def as_reported(
     one_level = traits.one_level_type if group.scope == "one" else ""
     if leaf.change is not None:
         wanted = one_level if leaf.change.type == usual else ""
-        return _lacking(leaf, leaf.change.attribute, wanted, preventing)
+        is_used = leaf.change.type == usual and _names(leaf.assertion.attribute, uses, traits)
+        return _used(leaf, group) if is_used else _lacking(leaf, leaf.change.attribute, wanted, preventing)
     if leaf.cause not in ANSWERED or not uses:
         return leaf
     is_configured = not {*traits.index_types.values(), traits.one_level_type}.isdisjoint(types)  # a link table is not
@@ -104,6 +109,19 @@ def as_reported(
     if walked and any(simulated(each).change is not None for each in assertions(filter_)):
         return leaf  # another part has no index, which explains a walk for all of an OR
     return replace(leaf, cause=Cause.LIMIT, why=_why_many(group, walked=walked))
+
+
+def _names(attribute: str, uses: Collection[ReportedIndexes], traits: Traits) -> bool:
+    """Return whether the server names the index of an attribute among those that it used."""
+    name = f"{traits.logged_index}{attribute}"
+    return bool(traits.logged_index) and any(name in map(str.lower, use.indexes) for use in uses)
+
+
+def _used(leaf: Leaf, group: SearchGroup) -> Leaf:
+    """Return the prediction where the server used an index that the schema in the evidence lacks, or where none is."""
+    if leaf.cause is Cause.UNCONFIGURED:
+        return replace(leaf, cause=Cause.LIMIT, change=None, why=_why_many(group, walked=False))
+    return replace(leaf, cause=Cause.NOT_EXPORTED, change=None, why=IS_USED.format(leaf.assertion.name))
 
 
 def _lacking(leaf: Leaf, attribute: str, wanted: str, preventing: Collection[str]) -> Leaf:

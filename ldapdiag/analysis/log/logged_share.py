@@ -31,6 +31,11 @@ def what_is_logged(segment: Segment, family: Family | None, configured: EventThr
     default = traits_of(family).logs_above
     if default is None or not segment.least_visited:
         return ""
+    if configured is not None and _is_below(segment, _applying(configured, default)):
+        return (
+            f"this log has searches below the thresholds in {configured.origin.path}, so that others applied "
+            "meanwhile: which searches are not in it is not known; that one is here does not mean that it is slow"
+        )
     if configured is not None:
         others = f"; these are the thresholds of {configured.service}, not of {', '.join(configured.others)}"
         return _configured(configured, default) + (others if configured.others else "")
@@ -39,11 +44,7 @@ def what_is_logged(segment: Segment, family: Family | None, configured: EventThr
             "searches that visited one entry in less than a millisecond are in this log: its thresholds were lowered, "
             "and about every search was logged meanwhile; that one is here does not mean that it is slow"
         )
-    lowered = any(
-        1 << max(length, 0) <= default.milliseconds and visited < default.visited_in_vain
-        for length, visited in segment.least_visited.items()
-    )
-    if lowered:
+    if _is_below(segment, default):
         return (
             f"the thresholds of this log are below the defaults ({UNKNOWN}): a search below them is not in this log, "
             "however often it was sent"
@@ -56,18 +57,34 @@ def what_is_logged(segment: Segment, family: Family | None, configured: EventThr
     )
 
 
+def _is_below(segment: Segment, thresholds: LogThresholds) -> bool:
+    """Return whether the log has a search that these thresholds would not have logged."""
+    least = min(thresholds.visited, thresholds.visited_in_vain)
+    return any(
+        1 << max(length, 0) <= thresholds.milliseconds and visited < least
+        for length, visited in segment.least_visited.items()
+    )
+
+
+def _applying(settings: EventThresholds, default: LogThresholds) -> LogThresholds:
+    """Return the thresholds with these settings; a time threshold of 0 is the default."""
+    visited, in_vain = (
+        value if given is None else given
+        for given, value in zip((settings.visited, settings.visited_in_vain), default, strict=False)
+    )
+    return default._replace(
+        visited=visited, visited_in_vain=in_vain, milliseconds=settings.milliseconds or default.milliseconds
+    )
+
+
 def unplaced(path: str) -> str:
     """Return a sentence on an export of thresholds that names no server, beside several: it counts for none."""
     return f"{path} names no server, so its thresholds count for none: put it with the events of its server alone"
 
 
 def _configured(settings: EventThresholds, default: LogThresholds) -> str:
-    """Return the sentence on a log whose thresholds are known; a time threshold of 0 is the default."""
-    visited, in_vain = (
-        value if given is None else given
-        for given, value in zip((settings.visited, settings.visited_in_vain), default, strict=False)
-    )
-    time = settings.milliseconds or default.milliseconds
+    """Return the sentence on a log whose thresholds are known."""
+    visited, in_vain, milliseconds = _applying(settings, default)
     if visited <= 1:
         return (
             "every search that visited an entry is logged (Expensive Search Results Threshold of "
@@ -75,6 +92,6 @@ def _configured(settings: EventThresholds, default: LogThresholds) -> str:
         )
     return (
         f"searches are logged that visited {number(visited)} entries or more, or {number(in_vain)} of which less than "
-        f"10 % were returned, or took {duration(time / 1000)}, if it was so during this log; any other is not in this "
-        "log, however often it was sent"
+        f"10 % were returned, or took {duration(milliseconds / 1000)}, if it was so during this log; any other "
+        "is not in this log, however often it was sent"
     )

@@ -26,7 +26,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.lazy_pattern import pattern
@@ -41,6 +41,9 @@ LIMITS = "lDAPAdminLimits"
 POINTER = "queryPolicyObject"
 HEURISTICS = "dSHeuristics"
 SERVICE = "dsServiceName"
+VENDOR = ("vendorName", "vendorVersion")
+OF_ROOT = (*VENDOR, SERVICE)
+"""Attributes of the root DSE: of Samba, its name and version; the settings of the domain controller."""
 DEFAULT_POLICY = "cn=default query policy,"
 CONTROLLER, SITE = "cn=ntds settings,", "cn=ntds site settings,"
 """The entries whose queryPolicyObject names a policy: of one domain controller, and of its site."""
@@ -115,6 +118,7 @@ class Policies:
         """The policies that the settings of domain controllers and sites name; empty: none."""
         self.service = ""
         """The settings of the domain controller that wrote the text, if its root DSE is in it."""
+        self.identity = ServerIdentity(family=Family.AD)
         self.unlimited = False
 
     def take(self, dn: str, name: str, value: int) -> None:
@@ -140,7 +144,7 @@ class Policies:
         most = {} if self.unlimited else CEILINGS
         yield Configuration(
             origin=self.document.origin(),
-            identity=ServerIdentity(family=Family.AD),
+            identity=self.identity,
             complete=len(applying) == 1 and applying <= self.whole,
             idle_timeout_seconds=limits.get(IDLE),
             max_connections=limits.get(CONNECTIONS),
@@ -155,6 +159,8 @@ class Policies:
         """Return the policies of the domain controllers in the text; without any, those that some may have."""
         controllers = {self.service} & self.named.keys() or {dn for dn in self.named if dn.startswith(CONTROLLER)}
         default = next((dn for dn in self.limits if dn.startswith(DEFAULT_POLICY)), "")
+        if self.identity.product and default:
+            return {default}  # Samba 4.17 kept idle connections beyond the policy that its NTDS Settings named
         if controllers:
             return {self.named[dn] or self.named.get(_site_of(dn)) or default for dn in controllers}
         return set(self.limits) | set(filter(None, self.named.values()))
@@ -200,8 +206,10 @@ class ActiveDirectoryConfiguration:
         if LIMITS in entry and entry.closed:
             self.policies.whole.add(entry.key)
         self.policies.point(entry.key, entry.first(POINTER))
-        if not entry.key and SERVICE in entry:
+        if not entry.key and SERVICE in entry and entry.closed:
             self.policies.service = comparable(entry.first(SERVICE))
+            brand = identify(" ".join(entry.first(name) for name in VENDOR))
+            self.policies.identity = brand if brand and brand.family is Family.AD else self.policies.identity
         self.policies.unlimited |= entry.first(HEURISTICS)[LIFTS_CEILINGS - 1 : LIFTS_CEILINGS] == "1"
 
     def facts(self) -> Iterator[Configuration]:

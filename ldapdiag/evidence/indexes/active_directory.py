@@ -40,6 +40,23 @@ parts of values, of subtrees for virtual list views. The other bits are no index
 LINK = "link"
 """The link table, which has the linked attributes for equality."""
 BASE_ONLY, PARTITION_SECRET, NOT_REPLICATED, CONSTRUCTED = 2048, 4096, 1, 4
+COMPUTED = frozenset(
+    """
+    allowedattributes allowedattributeseffective allowedchildclasses allowedchildclasseseffective attributetypes
+    canonicalname createtimestamp ditcontentrules entryttl extendedattributeinfo extendedclassinfo fromentry
+    modifytimestamp msds-approx-immed-subordinates msds-auxiliary-classes msds-isgc msds-isrodc
+    msds-isusercachableatrodc msds-keyversionnumber msds-localeffectivedeletiontime msds-localeffectiverecycletime
+    msds-managedpassword msds-memberoftransitive msds-membertransitive msds-ncreplcursors msds-ncreplinboundneighbors
+    msds-ncreploutboundneighbors msds-parentdistname msds-principalname msds-quotaeffective msds-quotaused
+    msds-replattributemetadata msds-replvaluemetadata msds-replvaluemetadataext msds-resultantpso msds-revealedlist
+    msds-revealedlistbl msds-sitename msds-tokengroupnames msds-tokengroupnamesglobalanduniversal
+    msds-tokengroupnamesnogcacceptable msds-topquotausage msds-user-account-control-computed
+    msds-userpasswordexpirytimecomputed objectclasses parentguid possibleinferiors primarygrouptoken sdrightseffective
+    structuralobjectclass subschemasubentry tokengroups tokengroupsglobalanduniversal tokengroupsnogcacceptable
+    """.split()  # noqa: SIM905  a list would be longer
+)
+"""The constructed attributes of Windows Server 2016, in lower case, but for aNR, which searches may have. Source: its
+attributeSchema entries in [MS-ADSC], systemFlags 4."""
 CONTAINER = ",cn=schema,"
 OF_EVERY_FOREST = frozenset({"objectclass", "cn", "searchflags"})
 """The last has no index: an export of the indexed attributes does not contain it."""
@@ -131,7 +148,7 @@ class ActiveDirectorySchema:
 def _why_computed(entry: Entry, flags: int) -> str:
     """Return why no search finds entries by an attribute, or an index would be of no use, as a clause; empty: none."""
     system = entry.number(SYSTEM_FLAGS) or 0
-    if system & CONSTRUCTED:
+    if system & CONSTRUCTED or entry.first(NAME).lower() in COMPUTED:
         return "constructed (systemFlags 4)"
     if system & NOT_REPLICATED and not flags & 1:
         return "not replicated (systemFlags 1): each domain controller has values of its own"

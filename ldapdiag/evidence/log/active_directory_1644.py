@@ -120,7 +120,7 @@ def _count_of_connection(log: Scan, kind: str, row: list[str], time_of: Callable
     _, server, time, client, *cells = row
     if server:
         log.header(_text(server))
-    count_event(log, kind, time_of(_plain(time)), _text(_client(client)), cells)
+    count_event(log, kind, time_of(_plain(time)), client, cells)
 
 
 def _plain(time: str) -> str:

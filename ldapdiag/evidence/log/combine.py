@@ -34,6 +34,8 @@ def _add_counts(left: Segment, right: Segment) -> None:
     left.last_time = max((t for t in (left.last_time, right.last_time) if t is not None), default=None)
     for length, visited in right.least_visited.items():
         left.visited(length, visited)
+    for endpoint, (time, account) in right.bound.items():
+        left.bound_at(endpoint, time, account)
     left.samples = sorted({*left.samples, *right.samples})[:SAMPLES]
     left.zones |= right.zones
     left.cut_short |= right.cut_short

@@ -1,5 +1,6 @@
 """Whether 05/11/2026 is the fifth of November or May 11: the dates of a file decide it, or nothing does.
 
+No culture writes some times with AM or PM after dates with slashes, and some without: such a file contradicts itself.
 A date with a number above 12 decides. Else the order of the events may: those of one day show whether the file goes
 forwards or backwards in time, and its days have to go the same way: those of each server, as one may follow another.
 Where both show nothing, dates with slashes before a time with AM or PM are taken as those of the United States, and all
@@ -44,9 +45,11 @@ def date_order(stamps: Iterable[Stamp]) -> DateOrder:
     possible = {True: [0, 0], False: [0, 0]}
     """Steps to a later and to an earlier day, if the day is the first number."""
     shown: set[bool] = set()
+    clocks: set[bool] = set()
     last: dict[str, Stamp] = {}
     stamp: Stamp | None = None
     for stamp in stamps:
+        clocks.add(stamp[4])
         before = last.get(stamp[5])
         if stamp[0] > MONTHS >= stamp[1] or stamp[1] > MONTHS >= stamp[0]:
             shown.add(stamp[0] > MONTHS)
@@ -59,8 +62,10 @@ def date_order(stamps: Iterable[Stamp]) -> DateOrder:
         if len(last) >= MOST_SERVERS:
             last.clear()
         last[stamp[5]] = stamp
+    if len(shown) > 1 or len(clocks) > 1:
+        return DateOrder(frozenset())
     if shown:
-        return DateOrder(frozenset(shown if len(shown) == 1 else ()))
+        return DateOrder(frozenset(shown))
     one_way = [is_first for is_first, steps in possible.items() if _is_one_way(steps, forwards, backwards)]
     if len(one_way) == 1 and not (forwards and backwards):
         return DateOrder(frozenset(one_way))

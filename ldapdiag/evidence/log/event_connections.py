@@ -12,6 +12,7 @@ although one page of Microsoft has it the other way round. Not tested on Windows
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.lazy_pattern import pattern
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 CLOSED_BY_ERROR, UNSIGNED_BIND = "1216", "2889"
 SIMPLE_BIND = "1"
-ENDPOINT = pattern(r"(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]{2,45}(?:%\w{1,16})?\]):\d{1,5}")
+ENDPOINT = pattern(r"(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]{2,45}(?:%\w{1,16})?\]):\d{1,5}", re.ASCII)
 NUMBER = pattern(r"(\d{1,10})(?: .*)?")
 LABELLED = pattern(
     r"(?:Client IP(?: address)?|[Nn]etwork address|Identity the client attempted to authenticate as|Binding Type"
@@ -51,12 +52,15 @@ def connection_row(number: str, server: str, time: str, values: Sequence[str]) -
     return out.getvalue().encode("utf-8", "surrogateescape")
 
 
-def count_event(log: Scan, number: str, time: int, client: bytes, cells: Sequence[str]) -> None:
+def count_event(log: Scan, number: str, time: int, endpoint: str, cells: Sequence[str]) -> None:
     """Count a close, or a BIND with a password in clear text. Raises ValueError for another row."""
+    client, account = endpoint.rpartition(":")[0].strip("[]").encode("utf-8", "surrogateescape"), b""
     if number == UNSIGNED_BIND:
-        kind, account = cells
+        kind, name = cells
+        account = name.encode("utf-8", "surrogateescape")
         if kind == SIMPLE_BIND:
-            log.clear_bind_without_connection(time, client, account.encode("utf-8", "surrogateescape"))
-        return
-    code = " ".join(filter(None, (number, *cells)))
-    log.closed_without_connection(time, client, code.encode())
+            log.clear_bind_without_connection(time, client, account)
+    else:
+        log.closed_without_connection(time, client, " ".join(filter(None, (number, *cells))).encode())
+    if ENDPOINT.fullmatch(endpoint):
+        log.endpoint_bound(time, endpoint.encode(), account)

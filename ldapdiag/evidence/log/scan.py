@@ -245,6 +245,11 @@ class Scan(ConnectionScan):
         count_clear_bind(self.segment, connection, shortened(account))
         count_clear_binds(self.segment, connection)
 
+    def endpoint_bound(self, time: int, endpoint: bytes, account: bytes) -> None:
+        """Keep as whom a client's endpoint, `address:port`, is bound from now on; without account: it is closed."""
+        self.at(time)
+        self.segment.bound_at(endpoint[:SAMPLE_BYTES], time, shortened(account))
+
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
         """Count an unindexed search from the errors log."""
         self.at(time)

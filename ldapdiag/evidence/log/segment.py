@@ -86,6 +86,8 @@ class Segment:
     """Nanoseconds of all operations, waits included."""
     least_visited: dict[int, int] = field(default_factory=dict)
     """The fewest entries that a search visited, by the bit length of its milliseconds; -1: its time is not logged."""
+    bound: dict[bytes, tuple[int, bytes]] = field(default_factory=dict)
+    """When and as whom a client's endpoint bound last, by `address:port` (event 2889); no account: closed."""
     writes: WriteTimes = field(default_factory=WriteTimes)
     """Of all writes; empty with a selection."""
 
@@ -219,6 +221,13 @@ class Segment:
     def visited(self, length: int, entries: int) -> None:
         """Keep the fewest visited entries, by the bit length of a search's milliseconds."""
         self.least_visited[length] = min(entries, self.least_visited.get(length, entries))
+
+    def bound_at(self, endpoint: bytes, time: int, account: bytes) -> None:
+        """Keep the last BIND or close of a client's endpoint, in whatever order they are read."""
+        if endpoint in self.bound or len(self.bound) < self.caps.attribution:
+            self.bound[endpoint] = max((time, account), self.bound.get(endpoint, (time, account)))
+        else:
+            self.cut_short.add("bound")
 
     def count_code(self, err: int, second: int) -> None:
         """Count a result by its code, and in its interval unless a selection decides about that later."""

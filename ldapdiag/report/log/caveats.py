@@ -28,6 +28,7 @@ CAPS = {
     "targets": "targets of other operations",
     "refused": "refused clients",
     "clear_binds": "clients and DNs with BINDs in the clear",
+    "bound": "clients' ports with their accounts",
     "ciphers": "ciphers",
     "results": "result codes",
     "servers": "addresses of the server",

@@ -17,7 +17,8 @@ What event 1644 reports of a search comes first (analysis/indexes/reported_use.p
      11  constructed, defunct, not replicated or a secret               unindexable-filter: another attribute
      12  bit 1 is set, U walks, P names the attribute                   index-not-built, at this domain controller
      13  U is an index, v far above r                                   another part of the AND, or scan-limit-exceeded
-     14  global catalog (base is the root), not in the partial set      unknown-attribute
+     14  global catalog (the base is the root, or the clients' sockets
+         are to its ports), not in the partial set                      unknown-attribute
      15  v is small, the time is not                                    costly-search: no index
      16  no schema                                                      not judged, but for rows 5 to 9
 

@@ -7,6 +7,7 @@ learn.microsoft.com, "View and set LDAP policy in Active Directory by using Ntds
 from __future__ import annotations
 
 from ldapdiag.evidence.filter_tree import AssertionKind
+from ldapdiag.evidence.indexes.active_directory import COMPUTED
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
@@ -63,6 +64,7 @@ TRAITS = Traits(
     has_rule_indexes=False,
     logged_index="idx_",
     walks=frozenset({"dnt_index", "ancestors_index", "pdnt_index"}),
+    computed=dict.fromkeys(COMPUTED, "constructed, systemFlags 4"),
     replicates_indexes=True,
     waits_for_builds=True,
 )

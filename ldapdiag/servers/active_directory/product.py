@@ -1,5 +1,7 @@
 """Active Directory as a product: ntdsutil commands from learn.microsoft.com, not tested on a domain controller.
 
+Samba's, which are no remedies of their own, were run on its version 4.17.
+
 One line each, the same in cmd.exe and PowerShell, to be run by an Enterprise Admin on any domain controller. SERVER
 stands for a controller that the operator did not name.
 """
@@ -41,6 +43,12 @@ POWERSHELL = (
     "The PowerShell equivalent is Set-ADObject on CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,"
     "CN=Windows NT,CN=Services below the configuration naming context, with -Remove @{lDAPAdminLimits='<the old>'} "
     "-Add @{lDAPAdminLimits='<the new>'}."
+)
+
+ON_SAMBA = (
+    "Samba has no ntdsutil; there the same is, for new connections, which it closes without a notice (tested with "
+    '4.17): EDITOR="sed -i s/MaxConnIdleTime=.*/MaxConnIdleTime={}/" ldbedit -H /var/lib/samba/private/sam.ldb '
+    '--cross-ncs "(cn=Default Query Policy)" lDAPAdminLimits'
 )
 
 
@@ -103,7 +111,7 @@ SETTINGS = ServerSettings(
             changes=lambda wanted: (
                 f"{idle_for(wanted.value)}; their clients receive a notice of disconnection. {FOREST_WIDE} It applies "
                 "to new connections; whether it applies to those that are open now is not documented. "
-                f"{POWERSHELL}"
+                f"{POWERSHELL} {ON_SAMBA.format(wanted.value)}"
             ),
             risk=(
                 f"{POOL_MUST_RECONNECT} No account can be exempted. The undo restores the value in the evidence, or "
@@ -148,7 +156,8 @@ SETTINGS = ServerSettings(
             commands=lambda _: Commands(
                 "Require LDAP signing in the policy of all domain controllers: 'Domain controller: LDAP server signing "
                 "requirements' (LDAPServerIntegrity = 2). Before that, event 2889 of the Directory Service log names "
-                "the clients that will be refused ('16 LDAP Interface Events' = 2).",
+                "the clients that will be refused ('16 LDAP Interface Events' = 2). Samba requires it unless smb.conf "
+                "has 'ldap server require strong auth = no'.",
                 "Set the policy to None (LDAPServerIntegrity = 1).",
                 r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters /v LDAPServerIntegrity",
             ),

@@ -30,6 +30,7 @@ QUERIES = (
         attributes=("objectClass", active_directory.POINTER),
         required=False,
     ),
+    Query(file=CONFIG, base="", attributes=("objectClass", *active_directory.OF_ROOT), required=False),
     Query(
         file=INDEXES,
         base="{schemaNamingContext}",

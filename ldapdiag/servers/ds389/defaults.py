@@ -129,6 +129,7 @@ TRAITS = Traits(
     scans_long_values=True,
     sorts_as_text=True,
     computed={"nsrole": "roles"},
+    indexes_computed=True,
     own_attributes=OWN_ATTRIBUTES,
     compares_all_values=True,
     # ldbm_back_modify.c: the lock of the backend.

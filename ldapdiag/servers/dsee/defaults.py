@@ -71,6 +71,7 @@ TRAITS = Traits(
     logs_list_views=True,
     unindexed_note="U",
     computed={"nsrole": "roles"},
+    indexes_computed=True,
     own_attributes=frozenset({"nsaccountlock", "nsrole", "nsroledn"}),  # Reference 820-4811,
     compares_all_values=True,
     has_one_writer=True,

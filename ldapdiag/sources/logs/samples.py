@@ -239,7 +239,7 @@ class Sampler:
         """Record an event of a connection without a number likewise."""
         self._opened_at(time, client)
 
-    clear_bind_without_connection = closed_without_connection
+    clear_bind_without_connection = endpoint_bound = closed_without_connection
 
     def _opened_at(self, time: int, client: bytes) -> None:
         self._seen(time)

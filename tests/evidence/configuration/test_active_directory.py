@@ -103,6 +103,7 @@ class TestThePolicyThatApplies:
             (TWO + settings(DC1) + settings(BERLIN.replace("Berlin", "Rome"), BRANCH), 900),
             (TWO + settings(DC1) + settings(DC2), 900),
             (f"dn:\ndsServiceName: {DC2}\n\n" + TWO + settings(DC1) + settings(DC2, BRANCH), 60),
+            (f"dn:\ndsServiceName: {DC2}\nvendorName: Samba Team\n\n" + TWO + settings(DC2, BRANCH), 900),
             (TWO.partition("\n\n")[0] + "\n\n", 60),
         ],
         ids=[
@@ -114,6 +115,7 @@ class TestThePolicyThatApplies:
             "another site",
             "two alike",
             "root DSE",
+            "Samba",
             "alone",
         ],
     )

@@ -81,3 +81,4 @@ def test_the_events_of_one_server_after_those_of_another_do_not_mislead(
 
 def test_a_file_that_contradicts_itself_has_no_order() -> None:
     assert not date_order([(20, 11, 2026, 1, False, ""), (11, 20, 2026, 2, False, "")]).readings
+    assert not date_order([(20, 11, 2026, 1, False, ""), (12, 6, 2026, 2, True, "")]).readings, "two clocks"

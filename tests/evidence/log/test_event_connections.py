@@ -13,7 +13,10 @@ import pytest
 from command import ldapdiag
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    Kind = tuple[int, str, tuple[str, ...]]
 
 CLIENT, SIX = "10.77.2.2", "fe80::1c2d:3e4f"
 CLOSED_IDLE = (
@@ -45,15 +48,15 @@ EVENTS = (
 )
 
 
-def as_xml(*, rooted: bool, backwards: bool = False) -> str:
-    events = "".join(
+def as_xml(*, rooted: bool, backwards: bool = False, events: Sequence[Kind] = EVENTS, second: int = 0) -> str:
+    text = "".join(
         "<Event xmlns='http://schemas.microsoft.com/win/2004/08/events/event'><System><EventID Qualifiers='16384'>"
         f"{number}</EventID><TimeCreated SystemTime='2026-11-20T08:54:{nth:02}.1234567Z'/><Computer>DC1</Computer>"
         f"</System><EventData>{''.join(f'<Data>{escape(one)}</Data>' for one in values[:: -1 if backwards else 1])}"
         "</EventData></Event>\r\n"
-        for nth, (number, _, values) in enumerate(EVENTS)
+        for nth, (number, _, values) in enumerate(events, second)
     )
-    return f"<Events>{events}</Events>" if rooted else events
+    return f"<Events>{text}</Events>" if rooted else text
 
 
 def as_json(*, listed: bool) -> str:
@@ -106,3 +109,32 @@ def test_an_idle_close_is_not_unclean_and_a_password_in_clear_is_found(tmp_path:
     report = ldapdiag("diagnose", tmp_path, "--format", "json").report
     (found,) = [one for one in report["findings"] if one["check"] == "binds-in-clear"]
     assert (found["observed"]["accounts"], found["observed"]["clients"]) == (["ADEX\\svc_scanner"], [CLIENT])
+
+
+NETSTAT = (
+    "Active Connections\n\n  Proto  Local Address          Foreign Address        State           PID\n"
+    + "".join(
+        f"  TCP    10.77.1.2:389          {CLIENT}:{port}        ESTABLISHED     700\n"
+        for port in (49155, 49156, 49157, 50000)
+    )
+)
+
+
+@pytest.mark.parametrize(("backwards", "again"), [(False, False), (True, False), (False, True)])
+def test_binds_name_the_sockets_of_the_same_port_until_a_close(tmp_path: Path, *, backwards: bool, again: bool) -> None:
+    """49155 was closed by the server after its BIND, and no event names 50000."""
+    events = [(2889, BIND, (f"{CLIENT}:49155", "ADEX\\other", "0")), *EVENTS]
+    if again:
+        events.append((2889, BIND, (f"{CLIENT}:49156", "ADEX\\late", "1")))
+    texts = [as_xml(rooted=False, events=[one], second=nth) for nth, one in enumerate(events)]
+    (tmp_path / "events.xml").write_text("".join(texts[:: -1 if backwards else 1]))
+    (tmp_path / "netstat-ano.txt").write_text(NETSTAT)
+
+    (share,) = [
+        one["observed"]["by_account"]
+        for one in ldapdiag("diagnose", tmp_path, "--format", "json").report["findings"]
+        if one["check"] == "connection-share"
+    ]
+
+    names = {one["bind_dn"]: one["connections"] for one in share}
+    assert names == {"ADEX\\late" if again else "ADEX\\svc_scanner": 1, "NT AUTHORITY\\SYSTEM": 1}

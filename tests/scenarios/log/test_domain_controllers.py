@@ -84,6 +84,19 @@ def test_a_log_alone_does_not_show_its_thresholds_even_beside_the_registry(tmp_p
     assert LONG not in judged
 
 
+def test_thresholds_that_the_log_contradicts_are_not_those_of_the_log(tmp_path: Path) -> None:
+    (tmp_path / "events.xml").write_text(as_xml([walking(0), *[QUICK] * 40]))
+    (tmp_path / "registry.txt").write_text(
+        "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Services\\NTDS\\Parameters\n"
+        "    Expensive Search Results Threshold    REG_DWORD    0x2710\n"
+    )
+
+    text = " ".join(ldapdiag("diagnose", tmp_path).text.split())
+
+    assert "searches below the thresholds in" in text
+    assert LONG not in text
+
+
 def test_each_controller_is_judged_by_its_own_events(tmp_path: Path) -> None:
     quick = {"visited": 40, "returned": 40, "used": "idx_cn:40:N;", "preventing": "none", "milliseconds": 2}
     events = [

@@ -13,6 +13,7 @@ from ldapdiag.sources.gathering import gather
 ANCESTORS, CHILDREN = "Ancestors_index:90000:N;", "PDNT_index:56:N;"
 MISSING, NOT_BUILT, UNINDEXABLE = "missing-index", "index-not-built", "unindexable-filter"
 SHORT, LIMIT, UNKNOWN = "substring-too-short", "scan-limit-exceeded", "unknown-attribute"
+NETSTAT = "  Proto  Local Address          Foreign Address        State           PID"
 CHECKS = (MISSING, NOT_BUILT, UNINDEXABLE, SHORT, LIMIT, UNKNOWN)
 
 
@@ -187,6 +188,42 @@ def test_what_no_index_answers_has_the_filter_that_one_does(filter_, words, tmp_
     (remedy,) = finding.remedies
     assert words in remedy.text
     assert "uid=joe" not in remedy.text
+
+
+@pytest.mark.parametrize(("second_port", "confidence"), [(3269, Confidence.POSSIBLE), (389, None)])
+def test_clients_whose_sockets_are_all_at_the_global_catalog_do_not_find_what_it_lacks(
+    second_port, confidence, tmp_path
+):
+    events = Events()
+    events.ask("(employeeNumber=x)", preventing="employeeNumber")
+    rows = [(3268, 1), (3268, 2), (3268, 3), (second_port, 3)]
+    sockets = [f"  TCP    10.0.0.1:{own}   10.1.1.{client}:{50000 + own}   ESTABLISHED   700" for own, client in rows]
+    (tmp_path / "netstat-ano.txt").write_text("\n".join(["Active Connections", "", NETSTAT, *sockets, ""]))
+    found = audited(tmp_path, events)
+    one = found.get((UNKNOWN, "employeeNumber"))
+    assert (one and one.confidence) == confidence
+    assert (MISSING, "employeeNumber", A) in found, "the index is another question"
+
+
+@pytest.mark.parametrize("schema", [None, schema_ldif()])
+def test_an_index_that_the_server_used_is_not_proposed_whatever_the_schema(schema, tmp_path):
+    events = Events()
+    events.ask("(title=x)", used="idx_title:90000:N;")
+    diagnosis = diagnosed_facts(facts_of_forest(tmp_path, events, schema=schema))
+    assert not any(findings(diagnosis, check) for check in CHECKS)
+    reasons = [one.verdict.reason for one in diagnosis.judged if one.check == MISSING]
+    assert any("used an index of title" in reason for reason in reasons) is (schema is not None)
+
+
+@pytest.mark.parametrize("schema", [None, schema_ldif(SCHEMA | {"canonicalName": {}})], ids=["none", "no systemFlags"])
+def test_constructed_attributes_are_known_without_a_schema_that_marks_them(schema, tmp_path):
+    events = Events()
+    events.ask("(canonicalName=x)", preventing="canonicalName", returned=0)
+    events.ask("(aNR=smith)", visited=1, used="idx_cn:1:N;")
+    diagnosis = diagnosed_facts(facts_of_forest(tmp_path, events, schema=schema))
+    found = [one for check in CHECKS for one in findings(diagnosis, check).values()]
+    assert [one.observed["attribute"] for one in found] == ["canonicalName"]
+    assert "constructed" in found[0].title
 
 
 def test_schemas_of_two_controllers_that_differ_are_a_delay_of_replication_and_one_schema_is_no_proof(tmp_path):

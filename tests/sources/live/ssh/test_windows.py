@@ -96,6 +96,8 @@ def test_ghosts_of_a_domain_controller_are_counted_against_a_client_and_its_even
     )
     by_check = {found["check"]: found for found in ran.report["findings"]}
     assert by_check["ghost-connections"]["observed"]["ghost_client_ports"] == ghost_ports(GHOSTS)
+    accounts = by_check["ghost-connections"]["observed"]["accounts"]
+    assert (accounts["EXAMPLE\\svc-xyz"], sum(accounts.values())) == (2, len(ghost_ports(GHOSTS)))
     assert by_check["binds-in-clear"]["title"].endswith("as EXAMPLE\\svc-xyz, from 10.77.2.2")
     (server,) = ran.report["servers"]
     assert (server["family"], server["logged"][0][:12]) == ("ad", "every search")
