@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SECRET = b"a secret of this test"
 SYLLABLES = ("ba", "du", "fi", "go", "ke", "la", "mo", "ni", "pu", "ri", "su", "te", "vo", "wa", "xi", "zu")
+PLACE = r"(?<![A-Za-z])(?:N|(?<!-)A)(?![A-Za-z])|(?<=0x)N|(?<=3)N"
 BASE64 = re.compile(rb"[A-Za-z0-9+/]{8,}={0,2}")
 LDIF = """dn: o=N
 objectClass: organization
@@ -60,6 +61,7 @@ description: N N
 dn: olcDatabase={1}mdb,cn=config
 olcSuffix: o=N
 olcRootDN: cn=N N,o=N
+olcRootDN: employeeID=N,o=N
 olcDbDirectory: /srv/N/db
 olcAccess: {0}to dn.subtree="o=N" by dn.exact="cn=N N,o=N" write by group.exact="cn=N" read
 olcLimits: {0}dn.exact="cn=N N" size=unlimited
@@ -140,6 +142,7 @@ listen N
 6b00111e.192c9c34 0x7f9c0d5fe6c0 conn=1000 op=0 BIND dn="cn=N N" method=128
 6b00111e.192c9c34 0x7f9c0d5fe6c0 conn=1000 op=0 BIND authcid="N@N" authzid="u:N"
 6b00111e.192c9c34 0x7f9c0d5fe6c0 conn=1000 op=0 PROXYAUTHZ dn="N"
+6b00111e.192c9c34 0x7f9c0d5fe6c0 conn=1000 op=0 BIND dn="employeeID=N N,cn=N"N N,o=N" method=128
 6b00111e.192c9c34 0x7f9c0d5fe6c0 conn=1000 op=1 SRCH base="o=N" scope=2 deref=0 filter="(&(cn=N N)(o=N))"
 6b00111e.192c9c34 0x7f9c0d5fe6c0 conn=1000 op=1 SEARCH RESULT tag=101 err=34 nentries=0 text=invalid DN N
 """,
@@ -152,6 +155,10 @@ listen N
 [20/Nov/2026:08:45:20.751921248 +0000] conn=7 op=1 BIND dn="cn=N N" method=128 version=3 authzid="u:N"
 [20/Nov/2026:08:45:20.751921248 +0000] conn=7 op=2 SRCH base="o=N" scope=2 filter="(cn=N N)" authzid="dn:cn=N N"
 [20/Nov/2026:08:45:20.751921248 +0000] conn=7 op=3 MOD dn="cn=N N,o=N"
+[20/Nov/2026:08:45:20.751921248 +0000] conn=7 op=4 ADD dn="employeeID=N,ou=N"
+[20/Nov/2026:08:45:20.751921248 +0000] conn=7 op=5 DEL dn="cn=N"N N"
+[20/Nov/2026:08:45:20.751921248 +0000] conn=7 op=6 SRCH base="N, o=N" scope=2 filter="(cn=N"N N)" attrs="cn"
+[20/Nov/2026:08:45:20.751921248 +0000] conn=7 op=6 STAT read index: attribute=uid key(eq)=N --> count 1
 """,
     "netstat.txt": """Active Internet connections (servers and established)
 Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name
@@ -266,6 +273,8 @@ Total records returned: 1
     "powershell.csv": \
 """"LocalAddress","LocalPort","RemoteAddress","RemotePort","State","OwningProcess","ProcessName","PSComputerName","InstanceID","UserName"
 "A","389","A","58862","Established","688","N","N","A++389++A++58862","N\\N"
+"A","389","A","58863","N","688","N, N","N","N","face N"
+N said N
 """,
     "ip-route.txt": """default via A dev N proto static
 A/24 dev N proto kernel scope link src A
@@ -369,6 +378,10 @@ N","version":3,"method":"128","mech":"N","authzid":"u:N"}
 N)","attrs":["cn"],"authzid":"N"}
 {"local_time":"2026-11-20T08:45:20.751921248 \
 +0000","key":"17-1","conn_id":1,"op_id":1,"operation":"RESULT","err":34,"msg":"N N","bind_dn":"N"}
+{"local_time":"2026-11-20T08:45+0000","conn_id":1,"new":"N N","list":["N",["N N"]],"x":{"y":"N"}}
+{"local_time":"2026-11-20T08:45+0000","conn_id":1,"operation":"STAT","stat_key":"eq","stat_key_value":"N"}
+{"local_time":"2026-11-20T08:45+0000","conn_id":1,"operation":"ADD","target_dn":"employeeID=N,cn=\\"N\\" N"}
+{"local_time":"2026-11-20T08:45:20.751921248 +0000","key":"17-1","conn_id":1,"op_id":2,"new":"N N
 {"local_time":"2026-11-20T08:45:20.751921248 \
 +0000","key":"17-1","conn_id":1,"op_id":2,"operation":"MODRDN","target_dn":"cn=N,o=N","newrdn":"cn=N N","newsup":"o=N"}
 {"local_time":"2026-11-20T08:45:20.751921248 \
@@ -399,6 +412,7 @@ attrs="cn,sn"
 [20/Nov/2026:08:45:20 +0000] SEARCH RES conn=1 op=1 msgID=2 result=0 message="N N" nentries=1 etime=1 additionalInfo=N
 [20/Nov/2026:08:45:20 +0000] MODIFY REQ conn=1 op=1 msgID=2 dn="cn=N N"
 [20/Nov/2026:08:45:20 +0000] DISCONNECT conn=1 reason="Client Disconnect" msg="N N"
+[20/Nov/2026:08:45:20 +0000] DELETE REQ conn=1 op=2 msgID=3 dn="employeeID=N,cn=N"N N"
 """,
     "access-ping": """[20/Nov/2026:08:45:20.121 +0000] CONNECT product="Directory Server" instanceName="N" \
 startupID="N" threadID=1 conn=1 from="A" to="A" protocol="LDAP" clientConnectionPolicy="N N"
@@ -413,6 +427,7 @@ to A
 [20/Nov/2026:08:45:20 +0000] conn=7 op=0 msgId=1 - BIND dn="cn=N N" method=128 version=3
 [20/Nov/2026:08:45:20 +0000] conn=7 op=0 msgId=1 - RESULT err=49 tag=97 nentries=0 etime=0, N N
 [20/Nov/2026:08:45:20 +0000] conn=7 op=1 msgId=2 - SRCH base="o=N" scope=2 filter="(cn=N N)" attrs="cn"
+[20/Nov/2026:08:45:20 +0000] conn=7 op=2 msgId=3 - DEL dn="employeeID=N,cn=N"N N"
 """,
     "access-sdk": """[20/Nov/2026:17:08:00 +0000] CONNECT conn=0 from="A:54254" to="A:23891"
 [20/Nov/2026:17:08:00 +0000] BIND REQUEST conn=0 op=0 msgID=1 version=3 dn="cn=N,o=N" authType="SIMPLE"
@@ -435,13 +450,13 @@ def planted() -> tuple[dict[str, bytes], list[bytes]]:
 
     def name(found: re.Match[str]) -> str:
         number = next(numbers)
-        address = f"10.{number % 200 + 20}.{number // 200 + 30}.{number % 97 + 100}"
+        address = f"10.{number % 100 + 100}.{number // 100 + 30}.{number % 97 + 100}"
         digits = (number * 2654435761 >> shift & 15 for shift in (4, 8, 12, 16))
         names.append((address if found[0] == "A" else "q" + "".join(SYLLABLES[one] for one in digits)).encode())
         return names[-1].decode()
 
     files = {
-        path: re.sub(r"(?<![A-Za-z])(?:N|(?<!-)A)(?![A-Za-z])|(?<=0x)N|(?<=3)N", name, text)
+        path: re.sub(PLACE, name, text + "N N\n" * path.startswith(("access", "errors", "slapd.s", "slapd2")))
         for path, text in FILES.items()
     }
     monitor = re.sub(r"(?<![A-Za-z])[NA](?![A-Za-z])", name, "1:20261120084520Z:3:3:-:cn=N N,o=N:0:0:0:1:ip=A")

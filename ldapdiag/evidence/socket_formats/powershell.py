@@ -63,20 +63,20 @@ LONGEST_HEADER = 4096
 
 def recognises(head: Head) -> bool:
     """Recognise the CSV by its header: a local port, and a column of the remote end."""
-    return any(_header(line) is not None for line in head.lines)
+    return any(header_of(line) is not None for line in head.lines)
 
 
-def _header(line: str) -> tuple[str, dict[str, int]] | None:
+def header_of(line: str) -> tuple[str, dict[str, int]] | None:
     """Return the delimiter and the position of each column in a header; None for any other line."""
     if len(line) > LONGEST_HEADER or "LocalPort" not in line:
         return None
     delimiter = max(DELIMITERS, key=line.count)
-    names = _fields(line, delimiter)
+    names = values_of(line, delimiter)
     columns = {name.strip().lower(): place for place, name in enumerate(names)}
     return (delimiter, columns) if LOCAL_PORT in columns and OTHER_END & columns.keys() else None
 
 
-def _fields(line: str, delimiter: str) -> list[str]:
+def values_of(line: str, delimiter: str) -> list[str]:
     """Return the values of a line; empty if it is not CSV. No value extends over several lines."""
     try:
         return next(csv.reader((line,), delimiter=delimiter), [])
@@ -92,7 +92,7 @@ def read(document: Document) -> Iterator[SocketTable]:
     for line in document.lines:
         if not line or line.isspace() or line.startswith(TYPE_LINE):
             continue
-        if (header := _header(line)) is not None:
+        if (header := header_of(line)) is not None:
             if snapshot is not None and snapshot.rows:
                 yield snapshot.table(document)
             snapshot = PowershellSnapshot(*header, addresses, ports)
@@ -120,7 +120,7 @@ class PowershellSnapshot:
 
     def take(self, line: str) -> bool:
         """Add a row; return whether the line is one."""
-        values = _fields(line, self.delimiter)
+        values = values_of(line, self.delimiter)
         if len(values) < self.width:
             return False
         local, local_port, remote, remote_port, word = (values[at] if at >= 0 else "" for at in self.places)

@@ -17,7 +17,7 @@ from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_formats import proc_net
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.sources.anonymising import fields, free_words, packet_filters, storage
+from ldapdiag.sources.anonymising import fields, free_words, json_logs, packet_filters, storage
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART, WHOLE_DN
 from ldapdiag.sources.anonymising.windows_events import anonymised_events, has_events
 
@@ -278,7 +278,7 @@ class _LdifAnonymiser:
         if kind in DESCRIPTIONS:
             parts = OID.split(value)
             return "".join(part if at % 2 else self.anonymiser.text(part) for at, part in enumerate(parts))
-        if WHOLE_DN.fullmatch(value):
+        if WHOLE_DN.fullmatch(value) or (kind.endswith("dn") and "=" in value):
             return self.anonymiser.dn(value)
         internal = INTERNAL.search(self.dn) or self.dn.lower().endswith("cn=config") or not self.dn
         by_people = kind in FREE_TEXT and not INTERNAL.search(self.dn)
@@ -321,5 +321,6 @@ BY_FORMAT: Mapping[str, Callable[[str, TextAnonymiser], str]] = {
     "ps": fields.process_list,
     "f5-profiles": fields.idle_profiles,
     **dict.fromkeys(packet_filters.FORMATS, _rules),
+    **dict.fromkeys(json_logs.FORMATS, json_logs.anonymised_json),
 }
 """Formats whose grammar decides more than the fields in `fields`."""

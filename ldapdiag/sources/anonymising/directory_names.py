@@ -74,15 +74,23 @@ _LAST = rf'(?:directory manager|{_CLOSED}(?:{_OPEN}*(?=["\r\n]|\Z)|{_CLOSED}*))'
 
 _JOIN = r"\s?[,+]\s?"
 
+_END = r"(?: \w+=| (?:new|old)\b|[ \t]*(?:[\r\n]|\Z))"
+_LOGGED = (
+    r'(?:(?<=dn=")|(?<=base=")|(?<=newsup=")|(?<=newsuperior=")|(?<= id="))(?=[^"\s])'
+    rf'(?:[^"\r\n]|(?<!=)"(?!{_END})){{1,4096}}(?="{_END})'
+)
+"""What a log gives for a DN, of whatever types; not every server escapes a quote in it."""
+
 DN = (
-    rf"(?<![\w.;-])(?:(?:{_ATTRIBUTE})\s?=\s?{_INNER}{_JOIN})+(?:{_ATTRIBUTE})\s?=\s?(?:{_QUOTED}|{_LAST})"
+    rf"{_LOGGED}"
+    rf"|(?<![\w.;-])(?:(?:{_ATTRIBUTE})\s?=\s?{_INNER}{_JOIN})+(?:{_ATTRIBUTE})\s?=\s?(?:{_QUOTED}|{_LAST})"
     rf"|(?<![\w.;-])(?:{_NAMING})=(?:{_QUOTED}|{_LAST})"
     rf'|(?<=")(?:{"|".join(BRIEF)})=[^"\\,+=\r\n]{{1,200}}(?=")'
 )
 """A DN in any text; with one RDN only for the types in NAMING, or between quotes."""
 
 PART = pattern(
-    rf"(?P<type>{_ATTRIBUTE})(?P<equals>\s?=\s?)(?P<value>{_QUOTED}|(?:{_ESCAPED}|[^\\,+\r\n])*)", re.IGNORECASE
+    rf"(?P<type>[A-Za-z\d][\w.;-]*)(?P<equals>\s?=\s?)(?P<value>{_QUOTED}|(?:{_ESCAPED}|[^\\,+\r\n])*)", re.IGNORECASE
 )
 ANY_DN = pattern(DN, re.IGNORECASE)
 WHOLE_DN = pattern(
@@ -110,14 +118,23 @@ class DirectoryNames:
 
     def dn(self, text: str) -> str:
         """Return a DN with pseudonyms."""
-        internal = INTERNAL.search(text) is not None
+        internal, of_config = INTERNAL.search(text) is not None, text.rstrip().lower().endswith("cn=config")
 
         def part(found: re.Match[str]) -> str:
             value = found["value"]
+            known = internal or (of_config and found["type"].lower() not in _TYPES)
             named = UNDER_INDEX.match(text[found.end() :].lstrip(",+ ")) is not None
-            return found["type"] + found["equals"] + self._value(found["type"], value, kept=internal or named)
+            return found["type"] + found["equals"] + self._value(found["type"], value, kept=known or named)
 
-        return PART.sub(part, text)
+        parts, at = list[str](), 0
+        for found in PART.finditer(text):
+            parts += [self._between(text[at : found.start()]), part(found)]
+            at = found.end()
+        return "".join([*parts, self._between(text[at:])])
+
+    def _between(self, text: str) -> str:
+        """Return what is between the parts of a DN, or all of what is none."""
+        return self._word(text) if text.strip(SEPARATORS) else text
 
     def filter(self, text: str) -> str:
         """Return a filter, or the beginning of one, with pseudonyms for its assertion values."""
@@ -162,6 +179,8 @@ class DirectoryNames:
 
 COMMON_NAME = frozenset({"cn", "2.5.4.3"})
 _STRUCTURAL = frozenset(one.lower() for one in STRUCTURAL)
+_TYPES = frozenset(one.lower() for one in (*NAMING, *BRIEF))
+SEPARATORS = " ,+;\\"
 _CHARACTER = pattern(r"((?:\\[0-9A-Fa-f]{2})+)|\\(.)|(.)", re.DOTALL)
 
 

@@ -48,8 +48,6 @@ OWNERS = {
     ),
 }
 """The program that owns a socket."""
-OWNER_COLUMN = pattern(r'(?mi)^(.*\bLocalPort\b.*[",;\t]|)(Process(?:Name)?)(?=[",;\t\r\n])')
-SEPARATOR = pattern(r"[,;\t]")
 ACCOUNTS = {
     "lsof": pattern(r"(?m)^(?P<before>\S+ +\d+ +(?:\d+ +)?)(?P<name>(?=\S*[A-Za-z])\S+)(?= +(?:\d+\w?|[a-zA-Z]{3})\s)"),
     "netstat-solaris": pattern(r"(?m)^(?P<before>\S+ +\S+ +)(?P<name>[A-Za-z]\S*)(?= +\d+ +\S+(?: +\d+){4} )"),
@@ -89,20 +87,8 @@ def without_secrets(text: str, anonymiser: TextAnonymiser) -> str:
 
 def programs(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
     """Return a socket table with pseudonyms for accounts, and for the programs that few hosts have."""
-    if kind == "powershell-csv":
-        return _owners_in_column(text, anonymiser)
     text = replaced(ACCOUNTS[kind], text, anonymiser.value_of) if kind in ACCOUNTS else text
     return replaced(OWNERS[kind], text, anonymiser.program) if kind in OWNERS else text
-
-
-def _owners_in_column(text: str, anonymiser: TextAnonymiser) -> str:
-    """Return a table with pseudonyms for programs, in the column that its header names."""
-    header = OWNER_COLUMN.search(text)
-    if header is None:
-        return text
-    before = rf'(?:(?:"[^"\n]*"|[^",;\t\n]*)[,;\t]){{{len(SEPARATOR.findall(header[1]))}}}"?'
-    cells = re.compile(rf'(?m)^(?P<before>{before})(?!{header[2]}\b)(?P<name>[^",;\t\r\n]+)')
-    return replaced(cells, text, anonymiser.program)
 
 
 def replaced(fields: re.Pattern[str], text: str, name: Callable[[str], str]) -> str:

@@ -16,11 +16,12 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.server_log_formats.slapd import KNOWN, prefix_length
+from ldapdiag.evidence.socket_formats import powershell
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.anonymising.fields import WITHHELD, replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 
@@ -43,11 +44,6 @@ STATED = frozenset(
     )
 )
 """Fields of OpenDJ and PingDirectory that stay; all others stay if they are numbers."""
-JSON_TEXT = pattern(
-    r'(?P<before>"(?:msg|clientConnectionPolicy|origin|detail|[\w-]*(?:[Mm]essage|[Ff]ailureReason|[Ii]nfo(?:rmation)?))'
-    r'" ?: ?")(?P<name>(?:[^"\\\n]|\\.)+)(?=")'
-)
-JSON_PROCESS = pattern(r'(?P<before>"(?:instance|instanceName|startupID)" ?: ?")(?P<name>[^"\\\n]+)(?=")')
 PROCESS = frozenset({"instanceName", "startupID"})
 """A server and its start, by which the records of several are separated: each keeps a pseudonym of its own."""
 ERRORS_389 = pattern(
@@ -58,9 +54,15 @@ ERRORS_389 = pattern(
 )
 BACKEND = pattern(r"(?P<before> - (?:import )?)(?P<name>(?!userRoot\b|userroot\b)[\w.-]+)(?=: (?:Index|Finish|Import))")
 CLIENT_VALUE = pattern(r"(?P<before> VLV \d+:\d+:)(?P<name>[^\d\n].*?)(?= \d+:\d+ \()")
+INDEX_KEY = pattern(r"(?P<before> STAT read index: attribute=\S{1,256} key\(\w{1,20}\)=)(?P<name>[^\n]+?)(?= --> )")
 CERTIFICATE = pattern(r"(?m)(?P<before> failed to map client certificate to LDAP DN )(?P<name>.*)$")
 LOCAL = pattern(r"(?P<before>\bPATH=| from local to )(?P<name>/[^\s)]+)")
 DENIED = pattern(r"(?P<before> DENIED from )(?P<name>(?!unknown )[A-Za-z]\S*)")
+STRANGE = pattern(r"(?m)^(?P<before>)(?P<name>(?!.*\bconn=|\t\S+:\d+ \(/|\t[\w-]+/[\d.]+ B[\d.]+$|\s*$).+)$")
+"""A line that is neither a record of an access log nor of its header."""
+STRANGE_ERROR = pattern(
+    r"(?m)^(?P<before>)(?P<name>(?!\[[^\]\n]+\] - |\t\S+:\d+ \(/|\t[\w-]+/[\d.]+ B[\d.]+$|\s*$).+)$"
+)
 FLAGS = (
     r"global|link|host|site|secondary|temporary|tentative|deprecated|dadfailed|dynamic|noprefixroute|mngtmpaddr|nodad"
     r"|optimistic|permanent|autojoin|home|forever"
@@ -115,27 +117,20 @@ FIELDS: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         ),
         (pattern(r"(?P<before>\\ADAM_)(?P<name>[^\\\]\s]+)"), "value_of"),
     ),
-    "389-errors": ((ERRORS_389, WITHHELD), (BACKEND, "value_of")),
-    "389-text": ((CERTIFICATE, WITHHELD), (CLIENT_VALUE, WITHHELD), (LOCAL, "path"), (MECHANISM, WITHHELD)),
+    **dict.fromkeys(("opendj-text", "ping-text", "dsee-text"), ((STRANGE, WITHHELD),)),
+    "389-errors": ((STRANGE_ERROR, WITHHELD), (ERRORS_389, WITHHELD), (BACKEND, "value_of")),
+    "389-text": (
+        (STRANGE, WITHHELD),
+        (CERTIFICATE, WITHHELD),
+        (CLIENT_VALUE, WITHHELD),
+        (INDEX_KEY, "value_of"),
+        (LOCAL, "path"),
+        (MECHANISM, WITHHELD),
+    ),
     "slapd-log": ((LOCAL, "path"), (DENIED, "host"), (MECHANISM, WITHHELD)),
-    "389-json": ((JSON_TEXT, WITHHELD), (JSON_PROCESS, "value_of"), (MECHANISM, WITHHELD)),
-    "opendj-json": ((JSON_TEXT, WITHHELD),),
-    "ping-json": ((JSON_TEXT, WITHHELD), (JSON_PROCESS, "value_of")),
 }
 """Fields (`before`, `name`), and what becomes of them: a text, or a method of TextAnonymiser."""
-CELL = pattern(
-    r'(?m)(?P<before>^|[,;\t])(?P<name>"[^"\n]*[G-Zg-z\\][^"\n]*"|[^",;\t\n]*[G-Zg-z\\][^",;\t\n]*)(?=[,;\t\r]|$)'
-)
-STATES = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        Bound Closed CloseWait Closing DeleteTCB Established FinWait1 FinWait2 LastAck Listen SynReceived
-        SynSent TimeWait
-        """,
-    )
-)
-"""Of Get-NetTCPConnection."""
+ADDRESS = pattern(r"\d*|[\dA-Fa-f]*[:.][\dA-Fa-f:.]*(?:%\d+)?")
 
 
 def without_free_words(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
@@ -148,7 +143,7 @@ def without_free_words(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
     if kind == "slapd-log":
         return "".join(map(_of_slapd, text.splitlines(keepends=True)))
     if kind == "powershell-csv":
-        return "".join(map(_row, text.splitlines(keepends=True)))
+        return "".join(_rows(text, anonymiser))
     return text
 
 
@@ -162,12 +157,29 @@ def _stated(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
 
 def _of_slapd(line: str) -> str:
     length = prefix_length(line)
-    return line if not length or KNOWN.match(line, length) else f"{line[:length]}{WITHHELD}\n"
+    return line if KNOWN.match(line, length) or line.isspace() else f"{line[:length]}{WITHHELD}\n"
 
 
-def _row(line: str) -> str:
-    if line.startswith("#TYPE") or "LocalPort" in line:
-        return line
-    return CELL.sub(
-        lambda found: found[0] if found["name"].strip('"') in STATES else f'{found["before"]}"{WITHHELD}"', line
-    )
+def _rows(text: str, anonymiser: TextAnonymiser) -> Iterator[str]:
+    """Yield the lines of PowerShell's table; each header begins another one."""
+    delimiter, names = "", dict[int, str]()
+    for line in text.splitlines():
+        cells = powershell.values_of(line, delimiter) if delimiter else []
+        if (header := powershell.header_of(line)) is not None:
+            delimiter, columns = header
+            names = {place: name for name, place in columns.items()}
+            yield f"{line}\n"
+        elif line.startswith(powershell.TYPE_LINE):
+            yield f"{powershell.TYPE_LINE}{WITHHELD}\n"
+        elif names and len(cells) > max(names):
+            new = (_cell(names.get(at, ""), cell, anonymiser) for at, cell in enumerate(cells))
+            yield delimiter.join(f'"{one}"' for one in new) + "\n"
+        else:
+            yield f"{WITHHELD if line else ''}\n"
+
+
+def _cell(name: str, cell: str, anonymiser: TextAnonymiser) -> str:
+    if name in powershell.OWNERS:
+        return anonymiser.program(cell).replace('"', '""')
+    stays = cell.lower() in powershell.STATES if name == powershell.STATE else ADDRESS.fullmatch(cell)
+    return cell if stays or not cell else WITHHELD

@@ -420,7 +420,7 @@ PROGRAMS = frozenset(
         radiusd freeradius ldapsearch ldapmodify ldapwhoami ldapdelete ldapadd perl ruby node php php-fpm python python2
         python3 docker dockerd containerd containerd-shim podman conmon kubelet rsyslogd chronyd ntpd dbus-daemon nc
         ncat socat curl wget openssl tail cat less ip ps lsof netstat ss unshare nsenter sleep timeout dsidm dsconf
-        opendj pingdirectory start-ds imuled lsass.exe svchost.exe system idle
+        opendj pingdirectory start-ds imuled lsass lsass.exe svchost svchost.exe system idle
         """,
     )
 )

@@ -156,3 +156,18 @@ def test_the_status_of_an_index_stays_as_it_is(capture: str) -> None:
     )
     assert "dc=example" not in new
     assert after == before != set()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_programs_stay_distinguishable_in_powershells_table(delimiter: str) -> None:
+    owners = ["lsass", "app-jane", "Jane, the one", "app-joe", "face", "app-jane"]
+    rows = [f'"10.0.0.1","389","10.0.0.{at}","58862","Established","7","{one}","jane"' for at, one in enumerate(owners)]
+    header = "LocalAddress,LocalPort,RemoteAddress,RemotePort,State,OwningProcess,ProcessName,PSComputerName"
+    text = "\n".join([header.replace(",", delimiter), *(row.replace('","', f'"{delimiter}"') for row in rows), ""])
+    new = anonymised_content(text.encode(), "s/sockets.csv", TextAnonymiser(Pseudonyms(b"secret")))
+    (before,), (after,) = facts_of(text), facts_of(new)
+    assert after.state == before.state
+    assert after.owner[0] == "lsass"
+    assert after.owner[1] == after.owner[5]
+    assert len(set(after.owner)) == len(set(before.owner)) == 5
+    assert not [word for word in (b"jane", b"joe", b"face") if word in new.lower()]
