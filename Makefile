@@ -19,7 +19,7 @@
 # The stamps in .venv save the second run the installation; a newer pyproject.toml asks for it again.
 
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 20
+PYTEST := $(BIN)/pytest --no-loadscope-reorder --durations 20
 # What waits for clocks, with more workers than there are processors, and after the rest: beside tests that compute, a busy
 # machine can stand still for longer than a firewall remembers a connection. What has failed is run again, alone, and has to pass;
 # both results are printed. Beyond 15 failures, or where a worker died, a run ends, and nothing is run after it: its end is the last
@@ -50,7 +50,7 @@ help:
 demo: .venv/installed .venv/native
 	$(BIN)/ldapdiag diagnose example:incident --fail-on never
 
-# --dist loadfile: the tests of one file share what is expensive to make, such as a server. One worker more than there are processors:
+# The tests of one file share what is expensive to make, such as a server (tests/conftest.py). One worker more than there are processors:
 # a good third of the time, a test waits for a process, a limit or a server.
 # The linters work beside the tests, in the laboratory beside those that wait for no clock; what they say comes last, and each can
 # fail the run. A shell leaves what it starts with & deaf to Ctrl-C: the trap ends it.

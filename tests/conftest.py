@@ -7,8 +7,10 @@ import os
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 import examples
 from lab.laboratory import Laboratory, need, required
@@ -57,6 +59,22 @@ LONGEST_FIRST = (
 )
 """Files that take minutes, and of the desk those that take 10 s: begun last, one of them would run while the other
 workers have nothing left to do."""
+ONE_BY_ONE = frozenset({"test_experiments.py", "test_many_clients.py", "test_nightly_example.py", "test_house.py"})
+"""Files whose tests share nothing that is dear to make, and together take minutes: any worker takes the next test."""
+
+
+class ByFile(LoadFileScheduling):
+    """Give a worker all tests of a file, which share what is dear to make; of ONE_BY_ONE, single tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return nodeid if file.rpartition("/")[2] in ONE_BY_ONE else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Give tests to workers by file, whatever --dist says."""
+    return ByFile(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin of hypothesis, so that --hypothesis-profile wins
