@@ -139,9 +139,12 @@ def corpus() -> Path:
     return CORPUS
 
 
-@pytest.fixture(params=list(Scanner))
+@pytest.fixture(params=[Scanner.PYTHON, pytest.param(Scanner.NATIVE, marks=pytest.mark.long)])
 def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Scanner:
-    """Let this scanner read logs, here and in commands that are run: a test that asks for it runs with each."""
+    """Let this scanner read logs, here and in commands that are run: a test that asks for it runs with each.
+
+    At the desk with the one in Python: tests/native compares what they say of every log we have.
+    """
     used = Scanner(request.param)
     if used is Scanner.NATIVE:
         need_native()
