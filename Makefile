@@ -40,7 +40,7 @@ export PIP_CACHE_DIR ?= $(CURDIR)/.venv/pip-cache
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lab experiments bench storage-tables dist pyz lock packages site clean
+.PHONY: help demo ready test lint lab experiments bench storage-tables dist pyz lock packages site clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -50,11 +50,15 @@ help:
 demo: .venv/installed .venv/native
 	$(BIN)/ldapdiag diagnose example:incident --fail-on never
 
+# What waits for a network is made beside what compiles.
+ready:
+	@$(MAKE) --no-print-directory --jobs 3 .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
+
 # The tests of one file share what is expensive to make, such as a server (tests/conftest.py). One worker more than there are processors:
 # a good third of the time, a test waits for a process, a limit or a server.
 # The linters work beside the tests, in the laboratory beside those that wait for no clock; what they say comes last, and each can
 # fail the run. A shell leaves what it starts with & deaf to Ctrl-C: the trap ends it.
-test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
+test: ready
 	$(if $(LDAPDIAG_REQUIRE_LAB),$(BIN)/python release/audit.py)
 	@tests=0; lint=0; \
 	$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & linting=$$!; \
@@ -124,7 +128,12 @@ clean:
 .venv/native: native/pyproject.toml native/Cargo.toml native/Cargo.lock native/ldapdiag_native.pyi $(wildcard native/src/*.rs native/src/*/*.rs) .venv/made
 	@sh setup.sh native
 
-.venv/servers: setup.sh .venv/made
+.venv/s3-server: .venv/made
+	@sh setup.sh s3-server
+	@touch $@
+
+# After the developer's tools: one pip at a time changes a package of both.
+.venv/servers: setup.sh .venv/developing .venv/s3-server
 	@sh setup.sh servers
 	@touch $@
 

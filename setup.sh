@@ -3,6 +3,7 @@
 #   setup.sh            make .venv, with a pip that knows dependency groups; PYTHON names the interpreter
 #   setup.sh servers    install what the laboratory tier needs: directory servers, and what makes a laboratory of hosts; without
 #                       it that tier fails
+#   setup.sh s3-server  compile the S3 server of that tier
 #   setup.sh nfpm       compile nfpm, which makes the deb and the rpm
 #   setup.sh native     build the native log scanner (native/) and install it into .venv, where there is cargo; where it cannot be
 #                       built, a line says so and logs are read by the scanner in Python, more slowly
@@ -54,8 +55,12 @@ install_gssapi() {
         echo "setup: no gssapi here, so its test will fail (see .venv/gssapi.log)" >&2
 }
 
-if [ "${1:-}" = servers ]; then
+if [ "${1:-}" = s3-server ]; then
     build_s3_server
+    exit 0
+fi
+
+if [ "${1:-}" = servers ]; then
     packages="389-ds-base python3-lib389 libnss3-tools slapd ldap-utils haproxy iproute2 openssl procps"
     packages="$packages openssh-server openssh-client sudo nftables conntrack util-linux socat nslcd libnss-ldapd python3-ldap default-jdk-headless zsh fish mandoc"
     packages="$packages e2fsprogs xfsprogs btrfs-progs fio gcc libc6-dev libfuse3-dev lvm2 mdadm kmod systemd chromium prometheus icinga2-bin curl tmux"

@@ -29,6 +29,8 @@ LONGEST_FIRST = (
     "test_many_clients.py",
     "test_forecast.py",
     "test_two_databases.py",
+    "test_top.py",
+    "test_index_script_ds389.py",
     "test_index_closed_loop.py",
     "test_cluster_logs.py",
     "test_unresponsive.py",
@@ -59,7 +61,9 @@ LONGEST_FIRST = (
 )
 """Files that take minutes, and of the desk those that take 10 s: begun last, one of them would run while the other
 workers have nothing left to do."""
-ONE_BY_ONE = frozenset({"test_experiments.py", "test_many_clients.py", "test_nightly_example.py", "test_house.py"})
+ONE_BY_ONE = frozenset({
+    "test_experiments.py", "test_many_clients.py", "test_nightly_example.py", "test_house.py", "test_top.py",
+})  # fmt: skip
 """Files whose tests share nothing that is dear to make, and together take minutes: any worker takes the next test."""
 
 
