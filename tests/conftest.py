@@ -7,8 +7,10 @@ import os
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 import examples
 from lab.laboratory import Laboratory, need, required
@@ -27,6 +29,8 @@ LONGEST_FIRST = (
     "test_many_clients.py",
     "test_forecast.py",
     "test_two_databases.py",
+    "test_top.py",
+    "test_index_script_ds389.py",
     "test_index_closed_loop.py",
     "test_cluster_logs.py",
     "test_unresponsive.py",
@@ -57,6 +61,24 @@ LONGEST_FIRST = (
 )
 """Files that take minutes, and of the desk those that take 10 s: begun last, one of them would run while the other
 workers have nothing left to do."""
+ONE_BY_ONE = frozenset({
+    "test_experiments.py", "test_many_clients.py", "test_nightly_example.py", "test_house.py",
+})  # fmt: skip
+"""Files whose tests share nothing that is dear to make, and together take minutes: any worker takes the next test."""
+
+
+class ByFile(LoadFileScheduling):
+    """Give a worker all tests of a file, which share what is dear to make; of ONE_BY_ONE, single tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return nodeid if file.rpartition("/")[2] in ONE_BY_ONE else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Give tests to workers by file, whatever --dist says."""
+    return ByFile(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin of hypothesis, so that --hypothesis-profile wins
@@ -121,9 +143,12 @@ def corpus() -> Path:
     return CORPUS
 
 
-@pytest.fixture(params=list(Scanner))
+@pytest.fixture(params=[Scanner.PYTHON, pytest.param(Scanner.NATIVE, marks=pytest.mark.long)])
 def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Scanner:
-    """Let this scanner read logs, here and in commands that are run: a test that asks for it runs with each."""
+    """Let this scanner read logs, here and in commands that are run: a test that asks for it runs with each.
+
+    At the desk with the one in Python: tests/native compares what they say of every log we have.
+    """
     used = Scanner(request.param)
     if used is Scanner.NATIVE:
         need_native()

@@ -71,7 +71,7 @@ def _native(path: Path) -> RealLog | None:
     if path.name in EXCERPTS or path.suffix in NO_LOGS or path.stat().st_size > LARGEST:
         return None
     try:
-        dialect = recognise(text(path)[:65_536])
+        dialect = recognise(text(path)[:8_192])
     except (OSError, EOFError):
         return None
     return RealLog(path, dialect) if dialect and dialect.name in NATIVE else None

@@ -57,7 +57,7 @@ USUAL, HEADERLESS = "ss -tan", "ss -tinHO"
 LOOKS = ("1-server-first", "2-client-first", "3-second-look")
 
 
-@pytest.fixture(params=["ours", "corpus"])
+@pytest.fixture(params=["ours", pytest.param("corpus", marks=pytest.mark.long)])
 def place(request: pytest.FixtureRequest) -> Path:
     """Return where the cases lie: our own trimmed copies, and the shared corpus in full."""
     return INCIDENTS if request.param == "ours" else request.getfixturevalue("corpus")

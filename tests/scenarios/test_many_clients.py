@@ -145,7 +145,7 @@ def test_a_table_takes_so_much_memory_that_200_000_clients_take_a_quarter_of_1_g
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("site", "peers"),
-    [(monitored, PEERS), (through_a_firewall, PEERS), (through_a_nat, ALL_PEERS), (one_host_of_all, ALL_PEERS)],
+    [(monitored, PEERS), (through_a_firewall, PEERS), (through_a_nat, ALL_PEERS), (one_host_of_all, PEERS)],
 )
 def test_200_000_clients_take_at_most_1_gib(tmp_path: Path, site, peers: int) -> None:
     """Either the tables are judged, or a gap reports the limit; memory is bounded in both cases."""

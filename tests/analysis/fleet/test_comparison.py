@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 from command import ldapdiag
 from fleet_logs import LoggedServer
 
@@ -127,6 +128,7 @@ def test_two_products_are_not_compared(tmp_path: Path) -> None:
     assert report["fleet"]["differing_searches"] == []
 
 
+@examples.every(3)
 @given(st.permutations(range(4)), st.integers(0, 3))
 def test_names_and_order_do_not_matter(tmp_path_factory, order: list[int], lacking: int) -> None:
     servers = [

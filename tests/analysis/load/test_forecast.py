@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from datetime import timedelta
 from itertools import accumulate, islice
 from random import Random
@@ -53,15 +52,15 @@ def misses(leaks: Sequence[SimulatedLeak]) -> tuple[int, int, float]:
     return len(widths), missed, median(widths)
 
 
-DESK = 60
-"""Leaks of each kind at the desk: of 60, a method that contains 91 % misses 1 to 12 in 999 of 1000 cases."""
+DESK = 30
+"""Leaks of a kind at the desk: of 30, a method that contains 91 % misses at most 8 in 999 of 1000 cases."""
 
 
 @pytest.mark.parametrize("leaks", examples.some([drawn_leaks, event_driven_leaks], 2))
 def test_the_interval_contains_the_truth_of_most_leaks(leaks) -> None:
     made, missed, width = misses(tuple(islice(leaks(1), DESK)))
     assert made >= 0.75 * DESK
-    assert missed <= 12
+    assert missed <= 8
     assert width <= 1.3
 
 
@@ -85,11 +84,9 @@ def steady(count: float = 500, *, noise: float = 5, hours: int = 48, rate: float
     return [(hour, count + rate * hour + draw.gauss(0, noise)) for hour in range(hours + 1)]
 
 
-def test_it_is_the_same_every_time_and_fast() -> None:
+def test_it_is_the_same_every_time() -> None:
     readings = series(steady(rate=5, hours=239))
-    begun = time.process_time()
     first = forecast(readings, 5000)
-    assert time.process_time() - begun < 0.2, "50 ms, and what a busy machine adds"
     assert forecast(list(reversed(readings)), 5000) == first
 
 

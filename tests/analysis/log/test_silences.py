@@ -118,7 +118,7 @@ def test_bursts_with_pauses_by_chance_have_none_but_one_far_beyond_them(mean: in
     ],
     ids=["lognormal", "Pareto", "long"],
 )
-@pytest.mark.parametrize("burst", [1, 20])
+@pytest.mark.parametrize("burst", examples.some([1, 20], 2))
 def test_pauses_whose_tail_is_heavy_have_none(pause: Callable[[Random], float], burst: int) -> None:
     """Of 10 logs of four hours, one by chance at most; an exponential law finds them in every third."""
     found = 0
@@ -139,7 +139,7 @@ def of_slots(answered: set[int], hours: int) -> tuple[Silence, ...]:
     return silences_of(timeline, TimeAxis(step=1, first=0, intervals=(), open=(), begin=begin, end=end))
 
 
-@pytest.mark.parametrize("rate", [0.5, 2])
+@pytest.mark.parametrize("rate", examples.some([0.5, 2], 2))
 def test_several_within_an_hour_do_not_hide_each_other(rate: float) -> None:
     pauses = [range(2 * HOUR + 450 * place, 2 * HOUR + 450 * place + 180 + 10 * place) for place in range(8)]
     assert len(silences(without(drawn(rate, 0, 6 * HOUR), *pauses))) == 8

@@ -10,6 +10,7 @@ from collections import Counter
 
 import pytest
 
+import examples
 from ldapdiag.servers.commands.shell_session import SESSION
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, check_answers, search_function
 
@@ -29,7 +30,7 @@ esac
 """
 
 
-@pytest.fixture(params=SHELLS)
+@pytest.fixture(params=examples.some(SHELLS, 3))
 def shell(request):
     return [request.param, *(["sh"] if request.param == "busybox" else [])]
 

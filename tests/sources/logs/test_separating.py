@@ -56,7 +56,7 @@ def by_first_time(reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(reports, key=repr)
 
 
-@pytest.mark.parametrize("form", examples.some([*FORMS], 2))
+@pytest.mark.parametrize("form", examples.some([*FORMS], 4))
 @examples.every(3)
 @given(one=slapds("ldap1", 3989, "10.0.0.1"), two=slapds("ldap2", 4100, "10.0.0.2"))
 def test_two_hosts_in_one_file_are_two_logs(form: str, one: Slapd, two: Slapd) -> None:
@@ -68,7 +68,7 @@ def test_two_hosts_in_one_file_are_two_logs(form: str, one: Slapd, two: Slapd) -
         assert sorted(one.stream.server.removeprefix("host ").partition("/")[0] for one in both.streams) == HOSTS
 
 
-@pytest.mark.parametrize("form", examples.some([*BY_PROCESS], 2))
+@pytest.mark.parametrize("form", examples.some([*BY_PROCESS], 3))
 @examples.every(3)
 @given(one=slapds("ldap1", 3989, "10.0.0.1"), two=slapds("ldap1", 4100, "10.0.0.2"))
 def test_two_processes_of_one_host_are_two_logs(form: str, one: Slapd, two: Slapd) -> None:
@@ -79,7 +79,7 @@ def test_two_processes_of_one_host_are_two_logs(form: str, one: Slapd, two: Slap
         assert by_first_time(numbers(both)) == by_first_time(alone(folder, form, one.lines(), two.lines()))
 
 
-@pytest.mark.parametrize("form", examples.some([*BY_PROCESS], 2))
+@pytest.mark.parametrize("form", examples.some([*BY_PROCESS], 3))
 def test_a_process_that_begins_when_another_has_ended_is_a_restart(form: str, tmp_path: Path) -> None:
     first = ONE.lines()
     second = replace(ONE, pid=5000, begin=first[-1].micros + 1_000_000).lines()
