@@ -30,7 +30,7 @@ STARTS_WITHIN = 60.0
 def program() -> str:
     """Return the path of versitygw, which setup.sh installs with Go."""
     found = shutil.which("versitygw", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    assert found, "there is no versitygw; where there is Go, `sh setup.sh s3-server` builds it"
+    assert found, "there is no versitygw; where there is Go, `sh setup.sh servers` builds it"
     return found
 
 
