@@ -10,7 +10,9 @@ One ldapmodify, because a new type, or a new matching rule, of an existing index
 its build has begun; a later command may never come. The server builds whether or not a client waits for it.
 nsTaskExitCode appears in the task's entry at its end. On LMDB it appears at once, 0, and the build goes on, so that the
 next one failed: the log of the task shows the end. The entry is deleted `ttl` seconds after nsTaskExitCode appeared,
-an hour where it has none: that can be before the end of a long build. All was tested with 2.3.1.
+an hour where it has none: that can be before the end of a long build. On LMDB a build now
+and then aborts ("Invalid entry (no rdn) in database", nsTaskExitCode -23), and succeeds when run again. All was tested
+with 2.3.1.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ entry=$(search -b "cn=$task,cn=index,cn=tasks,cn=config" -s base 2>/dev/null) ||
 [ -n "$entry" ] || [ "$code" -ne 0 ] || code=32
 case $code in
 0) ;;
-32) say "The task of the build has no entry: the server was restarted, or refused it." >&2; return 1 ;;
+32) state=$unbuilt; say 'The task of the build has no entry: the server was restarted, or refused it.' >&2; return 1 ;;
 *) say "ldapsearch failed (exit code $code)" >&2; return "$code" ;;
 esac
 result=$(task_value nsTaskExitCode)
@@ -74,7 +76,11 @@ shown=$progress
 pause "$delay"
 [ "$delay" -ge 10 ] || delay=$((delay + 1))
 done
-[ "$result" = 0 ] || { say "The build failed (nsTaskExitCode $result); see the errors log." >&2; return 1; }
+[ "$result" = 0 ] || {
+state=$unbuilt
+say "The build failed (nsTaskExitCode $result); see the errors log." >&2
+return 1
+}
 }
 has_ended() { search -b "cn=$task,cn=index,cn=tasks,cn=config" -s base "$built" 1.1 2>/dev/null | grep -q '^dn:'; }
 task_value() { printf '%s\n' "$entry" | sed -n "s/^$1: \\(-*[0-9][0-9]*\\)\$/\\1/p"; }
@@ -95,7 +101,7 @@ configured() {
 search -b "$1" -s base "$2" 1.1 2>/dev/null | grep -q '^dn:' || { say "NOT CONFIGURED: $1: $2" >&2; return 1; }
 }
 built='@'""".replace("@", ENDED).replace("KEPT", KEPT)
-"""They need `change` (ldapmodify) and `search` (ldapsearch), each with its connection options."""
+"""They need `change` (ldapmodify), `search` (ldapsearch), each with its connection options, and the state `unbuilt`."""
 
 
 def building(
@@ -108,13 +114,13 @@ def building(
     those of `before` end the block, and nothing is changed, if they fail.
     """
     named = f"{', '.join(attributes)} in {backend}"
-    undone = "may be configured, and is not built. Do not restart the server before it is built or removed."
+    unbuilt = "may be configured, and is not built. Do not restart the server before it is built or removed."
     in_background = f"Do not restart the server before the task cn=$task,{TASKS} has ended. Then run this again."
     lines = [
         f"step='{title} in {backend}' task=ldapdiag-{backend}-$(date +%s)-$$",
         REACHED,
         *before,
-        f"state='{named}: {undone}'",
+        f"unbuilt='{named}: {unbuilt} To build it, run this again.' state=$unbuilt",
         f"{{ {here_document('cat', *ldif)}" if ldif else "{",
         f"task {backend} {' '.join(attributes)}; }} | apply",
         f'state="{named}: configured; the server builds it now, in the background. {in_background}"',

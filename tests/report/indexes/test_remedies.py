@@ -189,7 +189,8 @@ def test_a_build_that_fails_is_no_success(site) -> None:
     done, _ = started(site, ended=-1)
     assert done.returncode == 1
     assert "The build failed (nsTaskExitCode -1)" in done.stderr
-    assert "State: displayName, employeeNumber, title in userRoot: configured; the server builds it" in done.stderr
+    assert "State: displayName, employeeNumber, title in userRoot: may be configured, and is not built" in done.stderr
+    assert "To build it, run this again." in done.stderr
     assert "Done" not in done.stdout
 
 
