@@ -24,6 +24,7 @@ ONLY_PYTHON = {
     "latest": "a hint for both scanners",
     "east": "Python has the zones of the machine",
     "moment": "reports print times",
+    "times": "a sample of a file, before its scanner is chosen",
     "when": "reports print times",
 }
 """Functions that only the reference needs, and why."""

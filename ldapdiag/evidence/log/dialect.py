@@ -53,3 +53,5 @@ class Dialect:
     """Events that another program exported: each names its host, and the newest may be the first."""
     stamps: Callable[[bytes], Iterator[Stamp]] | None = None
     """Yields the dates that may be read in two ways; None: there are none."""
+    times: Callable[[bytes, Scan], Iterator[int]] | None = None
+    """Yields when whole records were written, and reads the header; None: only `scan` shows it, which takes longer."""

@@ -37,6 +37,7 @@ def _of(grammar: Any) -> Dialect:  # noqa: ANN401  a module, or one of slapd's g
         scan=grammar.scan,
         is_export=getattr(grammar, "IS_EXPORT", False),
         stamps=getattr(grammar, "stamps", None),
+        times=getattr(grammar, "times", None),
         **parts,
     )
 

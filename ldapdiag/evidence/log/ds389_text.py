@@ -121,6 +121,17 @@ def scan(data: bytes, log: Scan) -> None:
             log.misread(_line(record))
 
 
+def times(data: bytes, log: Scan) -> Iterator[int]:
+    """Yield the times of the lines of connections, nanoseconds since 1970, and read the header of the file."""
+    for line in filter(None, data.split(b"\n")):
+        if not (found := RECOGNISED.match(line)):
+            read_header(log, line)
+        elif b" conn=Internal" not in found[0]:
+            stamp, fraction, zone = found.groups(b"")
+            if (began := second_of(log, stamp, fraction, zone)) is not None:
+                yield began + nanoseconds(fraction)
+
+
 def _read_line(log: Scan, record: Record, time: int) -> bool:
     """Read a line that is neither a result nor a search; return whether it is understood."""
     _, _, _, conn, op, *_, request, event, _ = record

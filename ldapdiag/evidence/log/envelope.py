@@ -77,7 +77,7 @@ class Envelope:
     end: bytes = b"\n"
     """What ends each of them."""
     sign: bytes = b""
-    """What each of them contains, if they are of several lines."""
+    """What each of them contains; it is looked for before `lines` is compiled."""
     splits: bool = False
     """It may split a line, so that it is decoded even if a dialect reads its whole lines."""
     decoding: Callable[[Envelope], Decoding] | None = None

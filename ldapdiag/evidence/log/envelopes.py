@@ -21,8 +21,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ldapdiag.evidence.log.dialects import recognise
-from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded, first_lines
-from ldapdiag.evidence.log.event_exports import EVENTS_CSV, EVENTS_JSON, EVENTS_XML
+from ldapdiag.evidence.log.envelope import Decoding, Envelope, Piece, Writer, decoded, first_lines
+from ldapdiag.evidence.log.event_rows import SIGNATURE
 from ldapdiag.evidence.log.json_values import JSON_ARRAY, JSON_VALUES
 from ldapdiag.evidence.log.line_envelopes import CRI, REWRITTEN, SHORT_FULL, SHORT_UNIX, SYSLOGS, TOOL
 from ldapdiag.lazy_pattern import pattern
@@ -33,6 +33,8 @@ MICROSECONDS = pattern(r"\d{1,17}", re.ASCII)
 NOT_A_NAME = pattern(rb"[\s:\[\]|]")
 TEXTS = ("log", "message", "line", "msg")
 """The names of the line in the objects of container runtimes and log shippers."""
+WHOLE_FILE = b"\0"
+"""The end of a record that is all of a file."""
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
@@ -146,6 +148,54 @@ CONTAINER = Envelope(
 )
 
 
+def _of_event_xml(text: bytes) -> Piece | None:
+    from ldapdiag.evidence.log.event_exports import of_xml  # noqa: PLC0415  import late: most logs are no export
+
+    return of_xml(text)
+
+
+def _of_event_json(line: bytes) -> Piece | None:
+    from ldapdiag.evidence.log.event_exports import of_json  # noqa: PLC0415  as above
+
+    return of_json(line)
+
+
+def _event_table(envelope: Envelope) -> Decoding:
+    from ldapdiag.evidence.log.event_exports import EventTable  # noqa: PLC0415  as above
+
+    return EventTable(envelope)
+
+
+EVENTS_XML = Envelope(
+    name="windows-events",
+    lines=pattern(rb"(?s:.*?)<EventID[^<>]{0,99}>\s{0,9}\d{1,9}\s{0,9}<"),
+    piece=_of_event_xml,
+    end=b"</Event>",
+    sign=b"<EventID",
+)
+EVENTS_JSON = Envelope(
+    name="windows-events-json",
+    begins=b"{",
+    lines=pattern(rb'\{(?=[^\n]{0,65536}?"(?i:event_?id|id|code)"\s{0,9}:)'),
+    piece=_of_event_json,
+    splits=True,
+)
+EVENTS_CSV = Envelope(
+    name="windows-events-csv",
+    lines=pattern(
+        rb"""(?!(?s:.{0,4000}?)^"event\ 1644",")(?s:.{0,4000}?)
+        (?i:\bStartingNode\b | [,;\t]"?(?:base|onelevel|subtree)"?[,;\t] | %s
+        | ^(?:Client\ IP|Client\ IP\ address|Network\ address):\s)"""
+        % SIGNATURE.encode().replace(b" ", rb"\ "),
+        re.MULTILINE | re.VERBOSE,
+    ),
+    piece=lambda _: None,
+    end=WHOLE_FILE,
+    splits=True,
+    decoding=_event_table,
+)
+"""All of it is one text: a field may have line feeds."""
+
 ENVELOPES = (
     JOURNAL,
     EXPORT,
@@ -164,8 +214,8 @@ ENVELOPES = (
 )
 """A new envelope is a line here."""
 
-ENVELOPES_OF_RECORDS = tuple(envelope for envelope in ENVELOPES if envelope.end != b"\n")
-"""Those around lines that begin as `[20/Nov/2026` does: no envelope has such lines, and to ask each takes time."""
+ENVELOPES_OF_RECORDS = tuple(envelope for envelope in ENVELOPES if envelope.end not in {b"\n", WHOLE_FILE})
+"""Those around lines that begin as `[20/Nov/2026` does: no other has such lines, and to ask each takes time."""
 
 DEEPEST = 4
 """Envelopes within each other: syslog in the journal in Docker's log, shown by docker compose."""

@@ -31,7 +31,7 @@ from collections import deque
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.log.envelope import Envelope, Piece
+from ldapdiag.evidence.log.envelope import Piece
 from ldapdiag.evidence.log.event_rows import (
     COLUMNS,
     CONNECTION_EVENTS,
@@ -49,6 +49,8 @@ from ldapdiag.lazy_pattern import pattern
 if TYPE_CHECKING:
     import csv
     from collections.abc import Iterator, Mapping, Sequence
+
+    from ldapdiag.evidence.log.envelope import Envelope
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 END = b"</Event>"
@@ -68,7 +70,7 @@ def _of_connection(kind: str, server: str, time: str, values: Sequence[str]) -> 
     return connection_row(kind, server, time, values)
 
 
-def _of_xml(text: bytes) -> Piece | None:
+def of_xml(text: bytes) -> Piece | None:
     """Return an event 1644 as a row; an empty line for any other; None if it cannot be read."""
     from html import unescape  # noqa: PLC0415  import late: most logs are in no envelope
 
@@ -92,21 +94,13 @@ def _of_xml(text: bytes) -> Piece | None:
     return Piece(event_row(server, time[1].decode().replace(" ", "T") + "Z", in_order(values)))
 
 
-EVENTS_XML = Envelope(
-    name="windows-events",
-    lines=pattern(rb"(?s:.*?)<EventID[^<>]{0,99}>\s{0,9}\d{1,9}\s{0,9}<"),
-    piece=_of_xml,
-    end=END,
-    sign=b"<EventID",
-)
-
 IDENTIFIERS = ("event_id", "eventid", "id", "code")
 DEEPEST = 5
 DATE = pattern(r"/Date\((-?\d{1,15})\)/")
 PARAMETER = pattern(r"(?:param|data)_?(\d{1,2})")
 
 
-def _of_json(line: bytes) -> Piece | None:
+def of_json(line: bytes) -> Piece | None:
     """Return an event 1644 as a row; an empty line for any other; None for what is no event."""
     import json  # noqa: PLC0415  import late: most logs are in no envelope
 
@@ -191,14 +185,6 @@ def _by_column(names: Mapping[str, str]) -> dict[str, str]:
         values["client"] = ":".join(filter(None, (values["client"].strip(), port)))
     return values
 
-
-EVENTS_JSON = Envelope(
-    name="windows-events-json",
-    begins=b"{",
-    lines=pattern(rb'\{(?=[^\n]{0,65536}?"(?i:event_?id|id|code)"\s{0,9}:)'),
-    piece=_of_json,
-    splits=True,
-)
 
 MOST_OF_ROW = 1 << 20
 """Characters of a row; in a longer one a quotation mark is missing."""
@@ -335,23 +321,6 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str] | csv.Error]:
             return
         except csv.Error as error:
             yield error
-
-
-EVENTS_CSV = Envelope(
-    name="windows-events-csv",
-    lines=pattern(
-        rb"""(?!(?s:.{0,4000}?)^"event\ 1644",")(?s:.{0,4000}?)
-        (?i:\bStartingNode\b | [,;\t]"?(?:base|onelevel|subtree)"?[,;\t] | %s
-        | ^(?:Client\ IP|Client\ IP\ address|Network\ address):\s)"""
-        % SIGNATURE.encode().replace(b" ", rb"\ "),
-        re.MULTILINE | re.VERBOSE,
-    ),
-    piece=lambda _: None,
-    end=b"\0",
-    splits=True,
-    decoding=EventTable,
-)
-"""All of it is one text: a field may have line feeds."""
 
 
 def _text(data: bytes) -> str:

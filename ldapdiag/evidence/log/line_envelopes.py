@@ -188,7 +188,7 @@ TAGGED = {
     TRADITIONAL.name: _whole_lines(SYSLOGS[2]),
     CONTAINER.name: _whole_lines(TOOL),
     "active-directory-1644": _whole_lines(EVENT_ROWS),
-    "389-text": _whole_lines(TOOL),
+    "389-text": _whole_lines(replace(TOOL, sign=b"| ")),
 }
 """By dialect: the lines of those that read the prefix with the name of the writer themselves."""
 

@@ -20,7 +20,7 @@ from ldapdiag.sources.logs.interleaving import Concurrent, concurrent_writers
 from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
 from ldapdiag.sources.logs.period import TAIL_BYTES, end_of, lines_of, place_of, samples_of
 from ldapdiag.sources.logs.records import Records
-from ldapdiag.sources.logs.samples import MOST_MARKS, ExportSampler, Sample, sample, sample_of
+from ldapdiag.sources.logs.samples import MOST_MARKS, ExportSampler, Sample, sample, sample_of, sample_of_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -343,7 +343,8 @@ def _head_sample(found: Input, dialect: Dialect, hints: Hints) -> tuple[Input, b
     for size in (*([len(few)] if can_wait else []), HEAD_BYTES, MOST_HEAD_BYTES):
         found = found.with_head(size) if size > HEAD_BYTES else found
         head = found.head[:size]
-        sampled = sample(dialect, _whole(dialect, head), hints)
+        taken = sample_of_times if can_wait else sample
+        sampled = taken(dialect, _whole(dialect, head), hints)
         if _is_all(found, head) or (sampled and (can_wait or sampled.openings)):
             break
     return found, head, sampled
@@ -422,7 +423,7 @@ def _last_time(found: Input, dialect: Dialect, hints: Hints) -> int | None:
     for size in (SAMPLED_BYTES, TAIL_BYTES, 16 * TAIL_BYTES):
         lines = end_of(found, size)
         few = lines.rsplit(b"\n", SAMPLED_LINES + 1)[-SAMPLED_LINES - 1 :] if size == SAMPLED_BYTES else [lines]
-        if sampled := sample(dialect, b"\n".join(few), hints, 0):
+        if sampled := sample_of_times(dialect, b"\n".join(few), hints):
             return sampled.last_time
     return None
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import event_exports
 from ldapdiag.evidence.log.envelope import decoded
-from ldapdiag.evidence.log.event_exports import EVENTS_CSV
+from ldapdiag.evidence.log.envelopes import EVENTS_CSV
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from log.windows_events import EXPORTS, FORMS, NEW, OLD, as_csv, as_messages, as_viewer, as_xml, event

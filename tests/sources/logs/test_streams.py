@@ -50,14 +50,14 @@ def test_nine_rotated_files_are_one_stream_in_their_true_order_whatever_they_are
 
 def test_of_each_rotated_file_only_a_little_is_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred files of 3 MB took eight times as long as one of 300 MB, while a MiB of each was searched for marks."""
-    seen = Sampler._seen
+    seen = Sampler.seen
     begin = b"".join(log_lines.connection(number, 0, searches=0) for number in range(1, 20))
     searches = log_lines.connection(1, 60, searches=2_000).splitlines(keepends=True)[3:-2]
     for number in range(10):
         lines = searches[number * 400 : (number + 1) * 400]
         (tmp_path / f"access.{number}").write_bytes((b"" if number else begin) + b"".join(lines))
     times: list[int] = []
-    monkeypatch.setattr(Sampler, "_seen", lambda self, time: times.append(time) or seen(self, time))
+    monkeypatch.setattr(Sampler, "seen", lambda self, time: times.append(time) or seen(self, time))
 
     (stream,) = streams(tmp_path)
 
