@@ -343,8 +343,7 @@ def _head_sample(found: Input, dialect: Dialect, hints: Hints) -> tuple[Input, b
     for size in (*([len(few)] if can_wait else []), HEAD_BYTES, MOST_HEAD_BYTES):
         found = found.with_head(size) if size > HEAD_BYTES else found
         head = found.head[:size]
-        taken = sample_of_times if can_wait else sample
-        sampled = taken(dialect, _whole(dialect, head), hints)
+        sampled = sample(dialect, _whole(dialect, head), hints)
         if _is_all(found, head) or (sampled and (can_wait or sampled.openings)):
             break
     return found, head, sampled

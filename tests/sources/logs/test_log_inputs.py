@@ -279,3 +279,11 @@ def test_a_hole_of_a_terabyte_is_not_read(tmp_path: Path) -> None:
 
     assert [file.input.file_range and file.input.file_range.start for file in logs.values()] == [1 << 40]
     assert [one.reason for one in others] == ["contains only zero bytes at its beginning"]
+
+
+def test_stamped_lines_none_of_which_is_understood_are_no_log(tmp_path: Path) -> None:
+    """By their times alone they would be a log without a search, and its audit a clean bill."""
+    lines = "".join(f"[20/Nov/2026:09:00:{n:02}.1 +0000] conn={n} op=1 FROBNICATE x=1\n" for n in range(60))
+    (tmp_path / "access").write_text(lines)
+    files, (refused,) = found(tmp_path / "access")
+    assert (files, refused.reason) == ({}, "is a log (389-text) without a usable record")
