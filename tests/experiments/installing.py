@@ -212,7 +212,7 @@ EXPERIMENT = Experiment(
     "upgraded and removed; ldapdiag.toml and a history stay. *installed* is /usr/lib/ldapdiag with its bytecode.\n"
     "Wheel and source distribution are installed by pip into an empty environment; *installed* is all that this adds.\n"
     "The native wheel for musl is cross-compiled as docs/native.md says, and loaded by Debian's musl beside a stub\n"
-    "that has Python's symbols: each symbol that it takes from musl is there. On Alpine it has not run: untested.\n"
+    "that has Python's symbols: each that it takes from musl and needs is there. On Alpine it has not run: untested.\n"
     "Expected: the 268 dead connections in each, and nothing of the program afterwards. Times depend on the load.",
     steps=(
         *(f"{release} {kind}" for release in ("bookworm", "trixie") for kind in ("deb", "rpm", "pyz")),
