@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,11 +33,11 @@ CLIENTS["PIP_NO_COMPILE"] = "1"  # most modules are never imported here
 """The environment of the clients of registries: how they are configured here."""
 
 
-def ran(*words: str | Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-    """Return what a command in a folder without a checkout printed."""
+def ran(*words: str | Path, code: int = 0, folder: str | Path = "/", **more: str) -> subprocess.CompletedProcess[str]:
+    """Return what a command printed, in a folder without a checkout."""
     environment = CLIENTS | NO_SITE | more
     done = subprocess.run(
-        [str(word) for word in words], env=environment, cwd="/", capture_output=True, text=True, timeout=PATIENCE,
+        [str(word) for word in words], env=environment, cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
         check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
@@ -90,6 +91,10 @@ def test_a_wheel_brings_the_program_its_example_its_manual_page_and_completions(
     assert INCIDENT in ran(program, "diagnose", "example:incident", code=1).stdout
     for arguments, place in SHARED.items():
         assert (installed / place).read_text() == ran(program, *arguments.split()).stdout
+    (gate,) = re.findall(r"```sh\n(.*?)```", (HOUSE / "docs/howto/nightly-gate.md").read_text(), re.DOTALL)
+    pasted = f"mkdir gate && cd gate && {gate}"
+    path = f"{installed / 'bin'}:{CLIENTS['PATH']}"
+    assert "is the baseline of the next ones" in ran("/bin/sh", "-ec", pasted, folder=tmp_path, PATH=path).stdout
     complaint = ran(program, "log", "s3://bucket/log/", code=2).stderr
     *_, command = complaint.strip().partition("not installed: " if "not installed: " in complaint else "; ")
     assert f"{wheel}[s3]" in command
@@ -200,12 +205,12 @@ def test_a_package_runs_from_where_it_is_unpacked(kind, zipapp, tmp_path) -> Non
     checkout, root, file = tmp_path / "checkout", tmp_path / "root", tmp_path / f"ldapdiag.{kind}"
     for folder in (checkout, root):
         folder.mkdir()
-    for name in ("release", "examples", "LICENSE"):
+    for name in ("release", "LICENSE"):
         (checkout / name).symlink_to(HOUSE / name)
     (checkout / "dist").symlink_to(zipapp.parent)
     made = (NFPM, "package", "--config", "release/nfpm.yaml", "--packager", kind, "--target", file)
     ran("/bin/sh", "-c", 'cd "$0" && exec "$@"', checkout, *made, VERSION="1.0.0")
     ran(*(word.format(file=file, root=root) for word in UNPACK[kind]))
     assert INCIDENT in ran(sys.executable, root / "usr/lib/ldapdiag", "diagnose", "example:incident", code=1).stdout
-    for path in ("usr/bin/ldapdiag", "usr/share/man/man1/ldapdiag.1", "usr/share/bash-completion/completions/ldapdiag"):
-        assert (root / path).is_file()
+    for path in ("bin/ldapdiag", *list(SHARED.values())[:2], "share/doc/ldapdiag/nightly/nightly.sh"):
+        assert (root / "usr" / path).is_file()
