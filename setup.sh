@@ -3,7 +3,6 @@
 #   setup.sh            make .venv, with a pip that knows dependency groups; PYTHON names the interpreter
 #   setup.sh servers    install what the laboratory tier needs: directory servers, and what makes a laboratory of hosts; without
 #                       it that tier fails
-#   setup.sh nfpm       compile nfpm, which makes the deb and the rpm
 #   setup.sh native     build the native log scanner (native/) and install it into .venv, where there is cargo; where it cannot be
 #                       built, a line says so and logs are read by the scanner in Python, more slowly
 #   setup.sh check-native       run cargo's checks of it; where LDAPDIAG_REQUIRE_LAB is set, its memory test, too;
@@ -59,9 +58,9 @@ if [ "${1:-}" = servers ]; then
     packages="389-ds-base python3-lib389 libnss3-tools slapd ldap-utils haproxy iproute2 openssl procps"
     packages="$packages openssh-server openssh-client sudo nftables conntrack util-linux socat nslcd libnss-ldapd python3-ldap default-jdk-headless zsh fish mandoc"
     packages="$packages e2fsprogs xfsprogs btrfs-progs fio gcc libc6-dev libfuse3-dev lvm2 mdadm kmod systemd chromium prometheus icinga2-bin curl tmux"
-    packages="$packages samba samba-ad-provision samba-dsdb-modules ldb-tools krb5-user libkrb5-dev"
+    packages="$packages samba samba-ad-provision samba-dsdb-modules ldb-tools krb5-user libkrb5-dev rpm"
     case $(uname -m) in x86_64) packages="$packages user-mode-linux" uml=linux.uml ;; *) uml= ;; esac # there is no other
-    if all_there ns-slapd dscreate pk12util slapd ldapmodify haproxy ip openssl sysctl sshd ssh sudo nft conntrack nsenter socat nslcd javac zsh fish mandoc tune2fs mkfs.xfs mkfs.btrfs fio cc lvm mdadm modprobe systemd-analyze chromium promtool icinga2 curl tmux samba samba-tool ldbsearch kinit krb5-config $uml && [ -e /usr/include/fuse3/fuse.h ] && /usr/bin/python3 -c "import ldap" 2>/dev/null; then
+    if all_there ns-slapd dscreate pk12util slapd ldapmodify haproxy ip openssl sysctl sshd ssh sudo nft conntrack nsenter socat nslcd javac zsh fish mandoc tune2fs mkfs.xfs mkfs.btrfs fio cc lvm mdadm modprobe systemd-analyze chromium promtool icinga2 curl tmux samba samba-tool ldbsearch kinit krb5-config rpm $uml && [ -e /usr/include/fuse3/fuse.h ] && /usr/bin/python3 -c "import ldap" 2>/dev/null; then
         install_gssapi
         exit 0
     elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] && apt_install_stopped $packages; then
@@ -69,13 +68,6 @@ if [ "${1:-}" = servers ]; then
         exit 0
     fi
     echo "setup: no directory servers or no laboratory here, so its tests will fail; on Debian: apt-get install $packages" >&2
-    exit 0
-fi
-
-if [ "${1:-}" = nfpm ]; then
-    all_there go || stop "no Go here, which builds nfpm, the maker of the deb and the rpm"
-    echo "setup: compiling nfpm (about 1 min)"
-    GOBIN="$PWD/.venv/bin" go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0 > .venv/go.log 2>&1 || stop "nfpm cannot be compiled (see .venv/go.log)"
     exit 0
 fi
 

@@ -21,6 +21,7 @@ ELSEWHERE = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "checks/README.md": "reference/checks.md",
     "examples/README.md": "reference/examples.md",
 }

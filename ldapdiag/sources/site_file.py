@@ -25,7 +25,7 @@ from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.site.reading import read_configuration
-from ldapdiag.sources.targets import names_of, parse_target
+from ldapdiag.sources.targets import EXAMPLE, names_of, parse_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -246,7 +246,7 @@ def _evidence(evidence: tuple[str, ...], folder: Path, at: str) -> Iterator[str]
             is_target = parse_target(one) is not None
         except UsageError as error:
             raise UsageError(f"{at}.evidence: {error}") from error
-        yield one if is_target or "://" in one else _absolute(one, folder)
+        yield one if is_target or "://" in one or one.startswith(EXAMPLE) else _absolute(one, folder)
 
 
 def _absolute(path: str, folder: Path) -> str:

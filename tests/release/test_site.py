@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from runpy import run_path
 
 import pytest
+import typer
+
+from ldapdiag.cli.app import app
 
 HOUSE = Path(__file__).parents[2]
 SITE = run_path(str(HOUSE / "docs" / "make_site.py"))
@@ -20,6 +24,25 @@ def test_each_page_has_its_place_in_the_navigation() -> None:
     pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     printed = {"reference/commands.md", "reference/settings.md"}
     assert sorted(NAVIGATION) == sorted(pages | set(SITE["ELSEWHERE"].values()) | printed)
+
+
+def pasted() -> list[list[str]]:
+    """Return the words of each command line of ldapdiag in what the pages tell a shell."""
+    pages = [*HOUSE.glob("*.md"), *HOUSE.glob("docs/**/*.md"), *HOUSE.glob("examples/*.md")]
+    blocks = [block for page in pages for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL)]
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    told = [found[1] for line in lines if (found := re.match(r"(?:sudo )?ldapdiag ([^|>&;#]*)", line))]
+    return [shlex.split(one) for one in told]
+
+
+def test_the_program_takes_each_command_that_the_pages_tell() -> None:
+    program = typer.main.get_command(app)
+    assert isinstance(program, typer.core.TyperGroup)
+    commands = pasted()
+    with typer.Context(program) as whole:
+        for name, *arguments in commands:
+            program.commands[name].make_context(name, arguments, parent=whole)
+    assert len(commands) > 40
 
 
 @pytest.mark.long

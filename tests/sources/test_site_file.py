@@ -224,7 +224,7 @@ class TestHostileFile:
 def test_paths_are_relative_to_the_folder_of_the_file(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     section = """[targets.a]
-evidence = ["logs/access", "/var/log", "~/x", "ssh://ds1", "local:", "s3://bucket/key"]
+evidence = ["logs/access", "/var/log", "~/x", "ssh://ds1", "local:", "s3://bucket/key", "example:audit"]
 password_file = "pw"
 ca_file = "~/ca.pem"
 """
@@ -234,6 +234,7 @@ ca_file = "~/ca.pem"
     folder = work.parent / "system"
     assert found.targets["a"].evidence == (
         f"{folder}/logs/access", "/var/log", "/home/me/x", "ssh://ds1", "local:", "s3://bucket/key",
+        "example:audit",
     )  # fmt: skip
     assert found.targets["a"].options == {"password_file": f"{folder}/pw", "ca_file": "/home/me/ca.pem"}
 

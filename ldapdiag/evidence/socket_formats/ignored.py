@@ -5,6 +5,7 @@ TCP:   703 (estab 310, closed 391, orphaned 0, timewait 0)
 [1795164751.359827]\t    [NEW] tcp      6 120 SYN_SENT src=10.77.3.2 dst=10.77.1.2     conntrack -E
 conntrack v1.4.7 (conntrack-tools): 42 flow entries have been shown.                  conntrack -L, on stderr
 flush ruleset                                                                         rules for nft -f
+LOGINFO:Log file created at: 01/Dec/2026:05:11:02 (1796101862)                        access.rotationinfo of 389-ds
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ SUMMARY = pattern(r"TCP: +\d+ \(estab \d+")
 EVENT = pattern(r"(?:\[\d+\.\d+ *\])?\s*\[(?:NEW|UPDATE|DESTROY)\] (?:ipv[46] +\d+ +)?\w+ +\d+ ")
 COUNT = pattern(r"conntrack v[\d.]+ \(conntrack-tools\): (?!0 flow entries)")
 RULES = pattern(r"(?:add )?table (?:(?:ip6?|inet|arp|bridge|netdev) )?\S{1,64} \{")
+
+ROTATION = pattern(r"LOGINFO:(?:Log file created at|Previous Log File): ?\S")
 
 
 def _has(line: re.Pattern[str], head: Head) -> bool:
@@ -59,6 +62,12 @@ FORMATS = (
         name="nft-rules",
         title="rules to be loaded by nft -f: those in force are listed by nft list ruleset",
         recognises=lambda head: _begins_with(RULES, head) and not nft_ruleset.recognises(head),
+        read=None,
+    ),
+    Format(
+        name="389-ds-rotation",
+        title="the list of the rotated logs, which 389-ds keeps: the logs themselves are read",
+        recognises=partial(_is_nothing_but, ROTATION),
         read=None,
     ),
 )

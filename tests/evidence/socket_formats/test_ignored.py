@@ -11,6 +11,7 @@ KNOWN = {
     "ss-s.txt": "ss-summary",
     "conntrack-E.txt": "conntrack-events",
     "conntrack-L.stderr": "conntrack-count",
+    "access.rotationinfo": "389-ds-rotation",
 }
 
 

@@ -113,7 +113,7 @@ def fetch_logs(session: ScriptSession, show_file: ShowFile) -> Iterator[Input | 
         fetched[part.file] = 0
         if printed is not None:
             section, span = printed
-            fetched[part.file] = len(section.content)
+            fetched[part.file] = min(len(section.content), part.size_bytes)  # it may have grown since
             late = section.cut or (_too_late(session) if _is_partial(section) else "")
             if section.content:
                 yield _piece(session, part, section, span)

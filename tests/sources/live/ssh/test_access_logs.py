@@ -333,6 +333,12 @@ def test_the_part_that_arrived_in_time_is_kept_and_the_remainder_is_a_gap(slow) 
     )
 
 
+def test_a_log_that_has_grown_since_it_was_listed_has_arrived_completely(slow) -> None:
+    printed = "section('access-log-1', 'x conn=1\\n' * 9); say(nonce, 'waiting')"
+    with slow("1 1 9 /logs/access\n", printed) as host:
+        assert fetch_logs(host) == ({"ds1/access": b"x conn=1\n" * 9}, [])
+
+
 def test_a_connection_that_ends_is_a_gap_with_that_reason(slow) -> None:
     with slow("1 1 10 /logs/access\n", "sys.exit(1)") as host:
         pieces, (gap, *_) = fetch_logs(host)
