@@ -37,8 +37,7 @@ def checks(
     ] = None,
     *,
     form: Annotated[
-        ChecksFormat,
-        typer.Option("--format", metavar="FORMAT", help="Print it in this format.", rich_help_panel=Panel.OUTPUT),
+        ChecksFormat, Panel.OUTPUT.option("--format", metavar="FORMAT", help="Print it in this format.")
     ] = ChecksFormat.TEXT,
     config: ConfigOption = None,
 ) -> None:

@@ -28,22 +28,20 @@ def client_settings(
     *,
     idle_timeout: Annotated[
         int | None,
-        typer.Option(
+        Panel.EVIDENCE.option(
             "--idle-timeout",
             metavar="SECONDS",
             parser=DurationOption(least=2, whole=True),
             help="The idle timeout of the server.",
-            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
     firewall: Annotated[
         int | None,
-        typer.Option(
+        Panel.EVIDENCE.option(
             "--firewall",
             metavar="SECONDS",
             parser=DurationOption(least=4, whole=True),
             help="The idle timeout of the firewall on the path.",
-            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
 ) -> None:

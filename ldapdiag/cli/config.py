@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.option_groups import command
@@ -30,8 +28,7 @@ def config(
     *,
     config: ConfigOption = None,
     form: Annotated[
-        ConfigFormat,
-        typer.Option("--format", metavar="FORMAT", help="Print it in this format.", rich_help_panel=Panel.OUTPUT),
+        ConfigFormat, Panel.OUTPUT.option("--format", metavar="FORMAT", help="Print it in this format.")
     ] = ConfigFormat.TEXT,
     quiet: QuietOption = False,
 ) -> None:

@@ -37,33 +37,23 @@ if TYPE_CHECKING:
 
 RecordOption = Annotated[
     Path | None,
-    typer.Option(
-        "--record",
-        metavar="FILE",
-        help="Add a summary of this run to FILE, a history; ldapdiag history reports it.",
-        show_default=False,
-        rich_help_panel=Panel.HISTORY,
+    Panel.HISTORY.option(
+        "--record", metavar="FILE", help="Add a summary of this run to FILE, a history; ldapdiag history reports it."
     ),
 ]
 RecordDaysOption = Annotated[
     int,
-    typer.Option(
+    Panel.HISTORY.option(
         "--record-days",
         metavar="DAYS",
         parser=DurationOption(least=1, most=36_500, unit="d", whole=True),
         help="Remove runs older than DAYS from the history.",
-        rich_help_panel=Panel.HISTORY,
     ),
 ]
 RecordSizeOption = Annotated[
     int,
-    typer.Option(
-        "--record-size",
-        metavar="MIB",
-        min=1,
-        max=100_000,
-        help="Remove the oldest runs of a history that is larger.",
-        rich_help_panel=Panel.HISTORY,
+    Panel.HISTORY.option(
+        "--record-size", metavar="MIB", min=1, max=100_000, help="Remove the oldest runs of a history that is larger."
     ),
 ]
 
@@ -133,39 +123,21 @@ EvidenceArgument = Annotated[
     ),
 ]
 TableOption = Annotated[
-    DiagnosisTable | None,
-    typer.Option(
-        "--table",
-        help="Write this table as CSV; default findings.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
-    ),
+    DiagnosisTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default findings.")
 ]
 CheckOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--check",
-        metavar="ID",
-        help="Run only this check; repeatable.",
-        show_default=False,
-        autocompletion=check_ids,
-        rich_help_panel=Panel.GATE,
-    ),
+    Panel.GATE.option("--check", metavar="ID", help="Run only this check; repeatable.", autocompletion=check_ids),
 ]
-NoAccountsOption = Annotated[
-    bool,
-    typer.Option("--no-accounts", help="Omit DNs of accounts from openmetrics.", rich_help_panel=Panel.OUTPUT),
-]
+NoAccountsOption = Annotated[bool, Panel.OUTPUT.option("--no-accounts", help="Omit DNs of accounts from openmetrics.")]
 LdapPortOption = Annotated[
     list[int] | None,
-    typer.Option(
+    Panel.EVIDENCE.option(
         "--ldap-port",
         min=1,
         max=65535,
         metavar="PORT",
         help="Treat PORT as an LDAP port, too, besides 389, 636, 3268, 3269 and those in the evidence; repeatable.",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output
@@ -33,31 +31,27 @@ NOTHING = "nothing was collected; what is served is the collection before, with 
 
 ListenOption = Annotated[
     str,
-    typer.Option(
+    Panel.OUTPUT.option(
         "--listen",
         metavar="ADDRESS:PORT",
         help="Answer at this address; [::]:PORT or 0.0.0.0:PORT is every one of this host.",
-        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 EveryOption = Annotated[
     float,
-    typer.Option(
+    Panel.COLLECTING.option(
         "--every",
         parser=DurationOption(least=5, most=86_400),
         metavar="SECONDS",
         help="Wait SECONDS after a collection before the next.",
-        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 WebConfigOption = Annotated[
     Path | None,
-    typer.Option(
+    Panel.OUTPUT.option(
         "--web-config",
         metavar="FILE",
         help="Use TLS and basic authentication as FILE says, a web configuration of Prometheus exporters.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 

@@ -42,19 +42,11 @@ EvidenceArgument = Annotated[
     ),
 ]
 LdifOption = Annotated[
-    bool,
-    typer.Option(
-        "--ldif", help="Write only the remedies, as LDIF for ldapmodify or ldifde.", rich_help_panel=Panel.OUTPUT
-    ),
+    bool, Panel.OUTPUT.option("--ldif", help="Write only the remedies, as LDIF for ldapmodify or ldifde.")
 ]
-ScriptOption = Annotated[
-    bool, typer.Option("--script", help="Write only the remedies, as a shell script.", rich_help_panel=Panel.OUTPUT)
-]
+ScriptOption = Annotated[bool, Panel.OUTPUT.option("--script", help="Write only the remedies, as a shell script.")]
 TableOption = Annotated[
-    IndexTable | None,
-    typer.Option(
-        "--table", help="Write this table as CSV; default plan.", show_default=False, rich_help_panel=Panel.OUTPUT
-    ),
+    IndexTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default plan.")
 ]
 
 

@@ -5,27 +5,19 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.times import DurationOption
 
 Sudo = Annotated[
-    bool,
-    typer.Option(
-        "--sudo",
-        help="Use sudo -n on the hosts, for evidence that only root can read.",
-        rich_help_panel=Panel.COLLECTING,
-    ),
+    bool, Panel.COLLECTING.option("--sudo", help="Use sudo -n on the hosts, for evidence that only root can read.")
 ]
 Timeout = Annotated[
     int,
-    typer.Option(
+    Panel.COLLECTING.option(
         "--timeout",
         parser=DurationOption(least=1, most=3600, whole=True),
         metavar="SECONDS",
         help="Stop waiting for a target after SECONDS.",
-        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 
@@ -42,10 +34,5 @@ class FailOn(StrEnum):
 
 FailOnOption = Annotated[
     FailOn,
-    typer.Option(
-        "--fail-on",
-        metavar="SEVERITY",
-        help="Exit with 1 for a finding of at least this severity.",
-        rich_help_panel=Panel.GATE,
-    ),
+    Panel.GATE.option("--fail-on", metavar="SEVERITY", help="Exit with 1 for a finding of at least this severity."),
 ]

@@ -40,44 +40,31 @@ if TYPE_CHECKING:
 
 ProbeOption = Annotated[
     Path | None,
-    typer.Option(
+    Panel.PROBE.option(
         "--probe",
         metavar="DIRECTORY",
         help="Measure first how long syncs take on the volume of DIRECTORY, which you may write to; a server that "
         "runs there is slower meanwhile.",
-        show_default=False,
-        rich_help_panel=Panel.PROBE,
     ),
 ]
 ProbeSecondsOption = Annotated[
     int,
-    typer.Option(
+    Panel.PROBE.option(
         "--probe-seconds",
         parser=DurationOption(least=2, most=600, whole=True),
         metavar="SECONDS",
         help="End the probe after SECONDS.",
-        rich_help_panel=Panel.PROBE,
     ),
 ]
 ProbeSizeOption = Annotated[
-    int,
-    typer.Option(
-        "--probe-size",
-        min=1,
-        max=4096,
-        metavar="MIB",
-        help="Write at most MIB mebibytes.",
-        rich_help_panel=Panel.PROBE,
-    ),
+    int, Panel.PROBE.option("--probe-size", min=1, max=4096, metavar="MIB", help="Write at most MIB mebibytes.")
 ]
 SaveProbeOption = Annotated[
     Path | None,
-    typer.Option(
+    Panel.PROBE.option(
         "--save-probe",
         metavar="FILE",
         help="Write what --probe measured to FILE, which is evidence for ldapdiag storage and diagnose.",
-        show_default=False,
-        rich_help_panel=Panel.PROBE,
     ),
 ]
 
@@ -136,13 +123,7 @@ EvidenceArgument = Annotated[
     ),
 ]
 TableOption = Annotated[
-    StorageTable | None,
-    typer.Option(
-        "--table",
-        help="Write this table as CSV; default volumes.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
-    ),
+    StorageTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default volumes.")
 ]
 
 

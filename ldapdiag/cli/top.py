@@ -13,8 +13,6 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ldapdiag.cli.collecting import Binding, Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output, write_files
@@ -56,21 +54,15 @@ TABLES_SHARE = 0.05
 
 IntervalOption = Annotated[
     float,
-    typer.Option(
+    Panel.COLLECTING.option(
         "--interval",
         parser=DurationOption(least=1, most=60),
         metavar="SECONDS",
         help="Look at the counters every SECONDS.",
-        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 ReplayOption = Annotated[
-    bool,
-    typer.Option(
-        "--replay",
-        help="Show what was recorded: captures, or a history of --record.",
-        rich_help_panel=Panel.HISTORY,
-    ),
+    bool, Panel.HISTORY.option("--replay", help="Show what was recorded: captures, or a history of --record.")
 ]
 
 
