@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ldapdiag.baseline.changes import Changes
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.evidence.history import History
-    from ldapdiag.site.checks_in_force import ChecksInForce
+    from ldapdiag.site.configuration import ChecksInForce
 
 T = TypeVar("T")
 

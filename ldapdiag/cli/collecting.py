@@ -15,8 +15,7 @@ import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.interruptible import ended_by_interrupt
-from ldapdiag.cli.option_groups import Given
-from ldapdiag.cli.shared_options import Sudo, Timeout
+from ldapdiag.cli.option_groups import Given, Sudo, Timeout
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import NamedTuple

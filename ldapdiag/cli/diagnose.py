@@ -200,7 +200,7 @@ def diagnose(
     """
     written = asked.written(table, (ReportFormat.OPENMETRICS, ReportFormat.NAGIOS))
     if any(one.form is ReportFormat.OPENMETRICS for one in written):
-        from ldapdiag.report.monitoring.openmetrics import require_library  # noqa: PLC0415  import late
+        from ldapdiag.report.monitoring.gauges import require_library  # noqa: PLC0415  import late
 
         require_library(f"--format {ReportFormat.OPENMETRICS}")
     earlier = earlier_runs(recording.record, check or [])
@@ -255,9 +255,9 @@ def _writer(
 
 
 def _metrics(report: Mapping[str, Any], *, with_accounts: bool) -> str:
-    from ldapdiag.report.monitoring import openmetrics  # noqa: PLC0415  import late
+    from ldapdiag.report.monitoring import gauges  # noqa: PLC0415  import late
 
-    return openmetrics.render(report, with_accounts=with_accounts)
+    return gauges.render(report, with_accounts=with_accounts)
 
 
 def _plugin(report: Mapping[str, Any]) -> str:

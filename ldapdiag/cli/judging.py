@@ -108,7 +108,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the c
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.evidence.ldap_probe import LdapProbe  # noqa: PLC0415
     from ldapdiag.evidence.schema import Schema  # noqa: PLC0415
-    from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415
+    from ldapdiag.site.configuration import checks_in_force  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415

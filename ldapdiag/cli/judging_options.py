@@ -10,7 +10,7 @@ from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import DOCUMENTS, Destination, Output, ReportFormat, check_table
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.shared_options import FailOn, FailOnOption
+from ldapdiag.cli.option_groups import FailOn, FailOnOption
 from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.report.color import Color

@@ -25,10 +25,9 @@ from ldapdiag.cli.interruptible import stoppable
 from ldapdiag.cli.log_gate import check_alone_with, facts_of, judged_by_log
 from ldapdiag.cli.log_selection import Select
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.option_groups import command, is_typed
+from ldapdiag.cli.option_groups import FailOn, FailOnOption, Sudo, Timeout, command, is_typed
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
-from ldapdiag.cli.shared_options import FailOn, FailOnOption, Sudo, Timeout
 from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, with_target
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.dialect import Scanner

@@ -11,7 +11,7 @@ import time
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.monitoring.openmetrics import PREFIX, DiagnosisCollector
+from ldapdiag.report.monitoring.gauges import PREFIX, DiagnosisCollector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

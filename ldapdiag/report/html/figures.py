@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.charts.axis import axis_for
-from ldapdiag.report.charts.both_ends import both_ends, direction_of
 from ldapdiag.report.charts.chart import (
     Bar,
     BarChart,
@@ -20,7 +19,7 @@ from ldapdiag.report.charts.chart import (
     StripChart,
     TimeChart,
 )
-from ldapdiag.report.charts.of_finding import TIMEOUT, finding_charts
+from ldapdiag.report.charts.of_finding import TIMEOUT, both_ends, direction_of, finding_charts
 from ldapdiag.report.charts.over_time import length, of_timeline, over_time
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.html.listing import IN_FULL
