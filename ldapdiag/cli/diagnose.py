@@ -5,7 +5,7 @@ The options of `diagnose --record`, and what it does before and after the diagno
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -30,7 +30,6 @@ from ldapdiag.report.tables.names import DiagnosisTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History, RecordedRun
 
@@ -204,14 +203,10 @@ def diagnose(
 
         require_library(f"--format {ReportFormat.OPENMETRICS}")
     earlier = earlier_runs(recording.record, check or [])
-    checks = cache(partial(_checks, check or []))
-    if check:
-        checks()  # report an unknown ID before collecting
     with interruptible(evidence or []) as stop:
         diagnosis = run_diagnosis(
             evidence or [],
             asked,
-            checks,
             stop,
             collecting={"ldap_ports": frozenset(ldap_port or ())},
             earlier=earlier,
@@ -234,19 +229,13 @@ def diagnose(
     raise typer.Exit(code)
 
 
-def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
-    from ldapdiag.catalogue import checks_named  # noqa: PLC0415  import late: --help must be quick
-
-    return checks_named(ids)
-
-
 def _writer(
     report: Callable[[], Mapping[str, Any]], table: DiagnosisTable | None, asked: Judging, *, with_accounts: bool
 ) -> Callable[[ReportFormat, TextIO], None]:
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_diagnosis import TABLES  # noqa: PLC0415
 
-    text = partial(as_text.print_report, **asked.text())
+    text = partial(as_text.Screen.write, **asked.text())
     others = asked.formats() | {
         ReportFormat.OPENMETRICS: partial(_metrics, with_accounts=with_accounts),
         ReportFormat.NAGIOS: _plugin,
