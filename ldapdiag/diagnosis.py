@@ -28,7 +28,7 @@ from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Crashed, Finding, Judged, NotJudged, Severity, Verdict
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.site.acceptances import Decided, decide
+from ldapdiag.site.configuration import Decided, decide
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:

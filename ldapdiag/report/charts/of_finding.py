@@ -13,7 +13,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.charts.axis import axis_for
 from ldapdiag.report.charts.chart import (
     Bar,
     BarChart,
@@ -26,6 +25,7 @@ from ldapdiag.report.charts.chart import (
     Strip,
     StripChart,
     StripRow,
+    axis_for,
 )
 from ldapdiag.report.charts.over_time import forecast_chart
 from ldapdiag.wording import between, counted, number, seconds

@@ -22,8 +22,7 @@ from ldapdiag.diagnosis import diagnose as judged_by
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, Judged, NotJudged, Severity, Standing, finding_id
-from ldapdiag.site.acceptances import decide
-from ldapdiag.site.configuration import AcceptedFinding, SiteConfiguration, checks_in_force
+from ldapdiag.site.configuration import AcceptedFinding, SiteConfiguration, checks_in_force, decide
 from ldapdiag.sources.gathering import gather
 
 TODAY = date(2026, 11, 23)
