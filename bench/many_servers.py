@@ -28,7 +28,7 @@ from ldapdiag.evidence.log.combine import combine
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.segment import Segment
-from ldapdiag.report.log.fleet_json import fleet_as_data
+from ldapdiag.report.log.content import fleet_as_data
 from ldapdiag.sources.logs import native
 
 GENERATOR = Path(__file__).resolve().parents[2] / "shared/lab/gen_access_log.py"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMAS = Path(__file__).parents[1] / "ldapdiag" / "report" / "schemas"
 CONTRACT = Path(__file__).parent / "contract.md"
-OBSERVED = ("connections", "server", "log", "indexes", "storage", "fleet")
+OBSERVED = ("connections", "server", "log", "indexes", "storage")
 """What each check observes, by the subject of the check."""
 TITLES = {
     "report": "the report of ldapdiag diagnose, ldapdiag indexes and ldapdiag storage",

@@ -38,7 +38,7 @@ def replayed(capture: str) -> list[str]:
     from ldapdiag.cli.judging_options import Detail, Gate, Judging  # noqa: PLC0415
     from ldapdiag.cli.notices import Notices  # noqa: PLC0415
     from ldapdiag.cli.option_groups import Given  # noqa: PLC0415
-    from ldapdiag.cli.replaying import recorded_moments  # noqa: PLC0415
+    from ldapdiag.cli.top import recorded_moments  # noqa: PLC0415
     from ldapdiag.live_view.drawing import draw  # noqa: PLC0415
     from ldapdiag.live_view.replay import Replay  # noqa: PLC0415
     from ldapdiag.live_view.view import View  # noqa: PLC0415

@@ -13,35 +13,28 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.check import Check
 from ldapdiag.check_names import check_places
 from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.extras import install_command
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from importlib.metadata import EntryPoint
 
-GROUP, INDEX_GROUP, STORAGE_GROUP = "ldapdiag.checks", "ldapdiag.index_checks", "ldapdiag.storage_checks"
+GROUPS = {
+    ReportKind.ALL: "ldapdiag.checks",
+    ReportKind.INDEXES: "ldapdiag.index_checks",
+    ReportKind.STORAGE: "ldapdiag.storage_checks",
+}
 
 AnyCheck = Check[Any]
 
 
-def installed_checks() -> tuple[AnyCheck, ...]:
-    """Return every installed check: the built-in ones first, each package in its own order.
+def installed_checks(kind: ReportKind = ReportKind.ALL) -> tuple[AnyCheck, ...]:
+    """Return the installed checks of a report: the built-in ones first, each package in its own order.
 
-    Raises LdapdiagError if there is none, as do the other two: a report of no check would read like an all-clear.
+    Raises LdapdiagError if there is none: a report of no check would read like an all-clear.
     """
-    return _listed(GROUP)
-
-
-def index_checks() -> tuple[AnyCheck, ...]:
-    """Return the installed checks on indexes, in the same order."""
-    return _listed(INDEX_GROUP)
-
-
-def storage_checks() -> tuple[AnyCheck, ...]:
-    """Return the installed checks on storage, in the same order."""
-    return _listed(STORAGE_GROUP)
-
-
-def _listed(group: str) -> tuple[AnyCheck, ...]:
+    group = GROUPS[kind]
     points = sorted(entry_points(group=group), key=lambda point: (point.name != "builtin", point.name))
     found: dict[str, AnyCheck] = {}
     for point in points:
@@ -84,18 +77,18 @@ def _crashing(name: str, reason: str) -> AnyCheck:
     return Check(judge)
 
 
-def checks_named(ids: list[str]) -> tuple[AnyCheck, ...]:
-    """Return the installed checks with these ids, in the order of the catalogue, all of them when none is named.
+def checks_named(ids: Collection[str], kind: ReportKind = ReportKind.ALL) -> tuple[AnyCheck, ...]:
+    """Return the installed checks with these ids, in the order of the catalogue; all of a report when none is named.
 
     Only these are imported, where the source of the catalogue shows their modules.
     """
     places = check_places() if ids else {}
     if not ids or not places.keys() >= {*ids}:
-        return chosen(installed_checks(), ids)
+        return chosen(installed_checks(kind), ids)
     return tuple(getattr(import_module(module), name) for one, (module, name) in places.items() if one in ids)
 
 
-def chosen(checks: tuple[AnyCheck, ...], ids: list[str]) -> tuple[AnyCheck, ...]:
+def chosen(checks: tuple[AnyCheck, ...], ids: Collection[str]) -> tuple[AnyCheck, ...]:
     """Return the checks with these ids, all of them when none is named."""
     known = {check.id: check for check in checks}
     for wanted in ids:

@@ -122,6 +122,10 @@ class MainNumber:
         return self.quantity in {"logged", "spent", "share"}
 
 
+SEARCH_TIME = MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),))
+"""What shows whether searches without an index are worse than before."""
+
+
 class Check(Generic[P]):
     """A check: callable as its function is, with an id, a title, a manual page, its needs and its settings."""
 

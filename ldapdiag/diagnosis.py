@@ -28,7 +28,7 @@ from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Crashed, Finding, Judged, NotJudged, Severity, Verdict
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.site.acceptances import Decided, decide
+from ldapdiag.site.configuration import Decided, decide
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ldapdiag.baseline.changes import Changes
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.evidence.history import History
-    from ldapdiag.site.checks_in_force import ChecksInForce
+    from ldapdiag.site.configuration import ChecksInForce
 
 T = TypeVar("T")
 

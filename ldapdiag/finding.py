@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from ldapdiag.evidence.bundle import Missing
+    from ldapdiag.evidence.origin import Fact
     from ldapdiag.remedy import Remedy
 
 
@@ -151,8 +152,13 @@ class NotJudged:
         reason = f"{about}: {missing.reason}" if about else missing.reason
         return cls(subject=subject, reason=reason, missing=missing.lacks, how=missing.how)
 
+    @classmethod
+    def without(cls, fact: type[Fact], subject: str | None, reason: str, *, how: str | None = None) -> NotJudged:
+        """Return the verdict on a subject for which facts of one kind are missing; `how`: in place of its own."""
+        return cls(subject=subject, reason=reason, missing=(fact.kind,), how=how or fact.how)
 
-def clear_unless(unlisted: str, *, subject: str, reason: str) -> Clear | NotJudged:
+
+def clear_unless(unlisted: str, subject: str, reason: str) -> Clear | NotJudged:
     """Return Clear; or NotJudged where the log does not show a finding that there may be, for the reason `unlisted`."""
     if not unlisted:
         return Clear(subject=subject, reason=reason)

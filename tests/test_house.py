@@ -243,7 +243,7 @@ def test_the_schemas_and_the_tables_of_the_contract_are_fresh() -> None:
 
 def test_no_command_imports_the_types_of_its_document() -> None:
     script = (
-        "import sys; from ldapdiag.report.log import as_json, times_json, selected, fleet_json;"
+        "import sys; from ldapdiag.report.log import as_json, json_parts, selected, content;"
         "print([one for one in sys.modules if one.startswith(('pydantic', 'ldapdiag.documents'))])"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

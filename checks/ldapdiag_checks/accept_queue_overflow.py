@@ -65,7 +65,7 @@ def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) 
             yield Clear(subject=subject, reason=reason)
         elif severity is Severity.LOW and not server.is_only:
             reason = f"{_overflowed(server)}, and it has several servers: nstat does not tell their queues apart"
-            yield NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW_WHILE)
+            yield NotJudged.without(SocketTable, subject, reason, how=HOW_WHILE)
         elif severity is not None:
             yield _finding(server, host, queue, severity, exhausted=exhausted)
         elif queue.backlog is None:
@@ -78,7 +78,7 @@ def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) 
             f", and nstat counted {counted(overflows, 'overflow')} of listeners since boot" if overflows else ""
         )
         reason = f"no table shows {server.name}'s listening LDAP sockets with their queues{overflowed}"
-        yield NotJudged(subject=server.name, reason=reason, missing=(SocketTable.kind,), how=HOW)
+        yield NotJudged.without(SocketTable, server.name, reason, how=HOW)
 
 
 def severity_of(queue: AcceptQueue, overflows: int) -> Severity | None:

@@ -56,7 +56,7 @@ def judge(
     """
     if not storage.volumes:
         reason = f"the volumes of {server.name} are not in the evidence"
-        yield NotJudged(subject=server.name, reason=reason, missing=(MountTable.kind,), how=storage.how)
+        yield NotJudged.without(MountTable, server.name, reason, how=storage.how)
     for volume in storage.volumes:
         yield _of_volume(volume, storage, server, low_names)
 
@@ -70,7 +70,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, low_nam
         return Clear(subject=subject, reason=NOTHING[options.atime])
     if options.atime is None:
         reason = f"the evidence does not show the option for access times of {volume.mount_point}"
-        return NotJudged(subject=subject, reason=reason, missing=(MountTable.kind,), how=MountTable.how)
+        return NotJudged.without(MountTable, subject, reason)
     if options.lazytime:
         return Clear(
             subject=subject, reason="strictatime with lazytime: a read alone writes nothing for hours, nothing to gain"

@@ -102,7 +102,7 @@ def _others(server: Instance, security: Security, binds: int, empty: int, *, fou
 
 
 def _not_judged(subject: str, reason: str, how: str) -> NotJudged:
-    return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+    return NotJudged.without(AccessLog, subject, reason, how=how)
 
 
 def _without_password(traffic: Traffic) -> tuple[int, list[CountOfClient]]:

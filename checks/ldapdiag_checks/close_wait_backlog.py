@@ -80,8 +80,7 @@ def judge(
         limits = (high_connections, medium_connections, stuck_percent / 100)
         yield from _judge_host(host, snapshot, connections, here, limits)
     if not snapshots:
-        reason = "the evidence contains no socket table"
-        yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=Host.how)
+        yield NotJudged.without(SocketTable, None, "the evidence contains no socket table", how=Host.how)
 
 
 def _judge_host(
@@ -138,11 +137,11 @@ def _passing(rows: Sequence[int], closed: Sequence[int]) -> str:
 
 
 def _not_judged(host: Host, peer: Peer, count: int) -> NotJudged:
-    return NotJudged(
-        subject=_subject(host, peer),
-        reason=f"{counted(count, 'socket')} in CLOSE-WAIT in one snapshot without ages, which does not show whether "
+    return NotJudged.without(
+        SocketTable,
+        _subject(host, peer),
+        f"{counted(count, 'socket')} in CLOSE-WAIT in one snapshot without ages, which does not show whether "
         "they stand: every connection is in this state for a moment when its peer closes it",
-        missing=(SocketTable.kind,),
         how=f"on {host.host}: {HOW}",
     )
 

@@ -116,16 +116,15 @@ def _of_other_clients(server: Instance, traffic: Traffic, limits: Limits) -> Ver
     segment, how = traffic.segment, "an access log of a busy hour"
     if not any(sum(row.per_connection.values()) for row in segment.clients.values()):
         reason = "no connection was closed in the access log"
-        return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, server.name, reason, how=how)
     if traffic.seconds < SHORTEST:
         reason = f"the access log covers only {traffic.seconds:.0f} s, like the start of an application"
         reason += _busiest(traffic, limits)
-        how = f"an access log of at least {SHORTEST:.0f} s"
-        return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, server.name, reason, how=f"an access log of at least {SHORTEST:.0f} s")
     if segment.clients.full and segment.clients.omitted >= limits.low // 2:
         bound = f"one that is not listed had at most {segment.clients.omitted:,} connections and operations"
         reason = f"the access log has more clients than are counted separately; {bound}"
-        return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
+        return NotJudged.without(AccessLog, server.name, reason, how="the log of a shorter time")
     opened = counted(segment.opened, "connection")
     reason = f"{opened} in {traffic.seconds:,.0f} s: no client opens one for nearly every operation"
     return Clear(subject=server.name, reason=reason)

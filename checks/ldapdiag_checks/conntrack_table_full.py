@@ -116,7 +116,7 @@ def _verdict(tracking: ConntrackUsage, limits: tuple[float, float, float], *, is
             "and no count of the kernel confirms it (nf_conntrack_count)"
         )
         how = f"on {host}, as root: sysctl -a | grep nf_conntrack > sysctl.txt"
-        return NotJudged(subject=host, reason=reason, missing=(KernelSettings.kind,), how=how)
+        return NotJudged.without(KernelSettings, host, reason, how=how)
     if severity is None:
         return Clear(subject=host, reason=f"{used:,} of at most {limit:,} connections tracked (nf_conntrack_max)")
     return Finding(

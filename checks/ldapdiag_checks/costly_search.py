@@ -115,12 +115,12 @@ def judge(
     if not any(search.answered for search in searches):
         reason = "no search was answered while the access log was written"
         how = "an access log of a busy hour; of slapd, at loglevel stats"
-        yield NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        yield NotJudged.without(AccessLog, server.name, reason, how=how)
         return
     if has_no_times(traffic.segment):
         reason = "its events 1644 do not have the times of the searches"
         how = "events of Windows Server 2012 R2 or later, or of an earlier one with KB2800945"
-        yield NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        yield NotJudged.without(AccessLog, server.name, reason, how=how)
         return
     costly = costly_searches(workload)
     for search, worst in costly[:MOST]:
@@ -159,14 +159,13 @@ def _of_other_searches(
     if nameless := [search for search in slow if search.unidentified]:
         reason = f"{_took(nameless)}, with unknown filters: requests before the log, or too many distinct filters"
         how = "the log before this one, or the log of a shorter period"
-        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, subject, reason, how=how)
     if unlisted >= max(LEAST_SHARE * total, 1):
         reason = f"more filters than are counted separately: one that is not listed took at most {_seconds(unlisted)}"
-        how = "the log of a shorter period"
-        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, subject, reason, how="the log of a shorter period")
     if lacking := without_result(others):
         how = "the log after this one; or these searches, with ldapsearch and without a time limit"
-        return NotJudged(subject=subject, reason=lacking, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, subject, lacking, how=how)
     if scattered := _scattered(others, total):
         return NotJudged(subject=subject, reason=scattered, how="ldapdiag log --format json")
     besides = f", except searches of one entry: {_took(slow)}" if slow else ""

@@ -118,7 +118,7 @@ def judge(
         if lacking.kind in server.ambiguous:
             reason = f"each {lacking.kind} on {server.host} fits several of its directory servers"
             how = HOW_TO_SEPARATE
-        yield NotJudged(subject=server.name, reason=reason, missing=(lacking.kind,), how=how)
+        yield NotJudged.without(lacking, server.name, reason, how=how)
     elif descriptors.misfit:
         missing_kinds = (DescriptorCount.kind, ProcessLimits.kind)
         yield NotJudged(subject=server.name, reason=descriptors.misfit, missing=missing_kinds, how=HOW_TO_SEPARATE)
@@ -126,13 +126,13 @@ def judge(
         reason = (
             f"{used:,} connections of {limit:,} ({descriptors.limit_source}), each of which may take two descriptors"
         )
-        yield NotJudged(subject=server.name, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
+        yield NotJudged.without(DescriptorCount, server.name, reason)
     elif (served := descriptors.served_by_program) and 100 * (descriptors.connections or 0) >= medium_percent * served:
         reason = (
             f"{used:,} of {limit:,} descriptors are open, and the product is not known: with the default reserve of "
             f"its program it serves {counted(served, 'connection')}, and {descriptors.connections:,} are open"
         )
-        yield NotJudged(subject=server.name, reason=reason, missing=(Configuration.kind,), how=Configuration.how)
+        yield NotJudged.without(Configuration, server.name, reason)
     else:
         yield Clear(subject=server.name, reason=_numbers(descriptors) + forecast_clause(descriptors.forecast))
 

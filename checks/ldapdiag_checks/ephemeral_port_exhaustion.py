@@ -125,12 +125,12 @@ def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...], high:
                 continue
             if latest.sockets.shows_time_wait is not True and not most.reused:
                 reason = "the table of the client may not show its ports in TIME-WAIT"
-                yield NotJudged(subject=name, reason=reason, missing=(SocketTable.kind,), how=SocketTable.how)
+                yield NotJudged.without(SocketTable, name, reason)
                 continue
             if most.used >= high * FEWEST and _is_doubtful(most, hosts):
                 reason = f"{used}, and its range of local ports is not known"
                 how = (NETSH if most.ports is WINDOWS else SYSCTL).format(host=name)
-                yield NotJudged(subject=name, reason=reason, missing=(KernelSettings.kind,), how=how)
+                yield NotJudged.without(KernelSettings, name, reason, how=how)
                 continue
         yield Clear(subject=name, reason=f"{used}, of {most.ports.count:,} ({most.ports.source})")
 

@@ -108,9 +108,7 @@ def judge(
     binds = traffic.workload.operations["bind"]
     if not binds:
         reason = "there is no BIND in the access log"
-        yield NotJudged(
-            subject=server.name, reason=reason, missing=(AccessLog.kind,), how="an access log of a busy hour"
-        )
+        yield NotJudged.without(AccessLog, server.name, reason, how="an access log of a busy hour")
         return
     groups = [
         failure for failure in grouped_failures(failed, traffic.workload.accepted_binds) if failure.name != OTHER_NAME
@@ -145,7 +143,7 @@ def _of_other_accounts(
         reason = (
             f"{counted(unlisted, 'failed BIND')} of more accounts and clients than are counted separately{left_out}"
         )
-        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter period")
+        return NotJudged.without(AccessLog, subject, reason, how="the log of a shorter period")
     failed = traffic.workload.failed_binds
     other = Counter[int]()
     for one in failed:
@@ -155,7 +153,7 @@ def _of_other_accounts(
     if 2 * other.total() >= binds:
         reason = f"{other.total():,} of {binds:,} BINDs failed, none for a wrong password ({_errors(other)}){left_out}"
         how = "an access log of a period in which accounts could bind"
-        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, subject, reason, how=how)
     besides = f"; {other.total():,} failed for other reasons ({_errors(other)})" if other else ""
     return Clear(
         subject=subject,

@@ -70,7 +70,7 @@ def judge(
     volumes = [one for one in storage.volumes if one.extents and one.lasting_paths]
     if not volumes:
         reason = f"the extents of the database files of {server.name} are not in the evidence"
-        yield NotJudged(subject=server.name, reason=reason, missing=(FileExtents.kind,), how=FileExtents.how)
+        yield NotJudged.without(FileExtents, server.name, reason)
     for volume in volumes:
         found, rotational = fragmentation(volume), _rotational(volume)
         severity = None

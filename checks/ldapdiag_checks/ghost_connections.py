@@ -135,12 +135,12 @@ def judge(  # noqa: PLR0913, PLR0917  evidence, and settings
             )
         elif (legs := direction.proxy_legs) is not None and legs.program and legs.orphaned.unproven:
             count = sum(legs.orphaned.unproven.values())
-            yield NotJudged(
-                subject=direction.subject,
-                reason=f"{count:,} of {counted(direction.server_count, 'connection')} end at {legs.name}, which "
+            yield NotJudged.without(
+                SocketTable,
+                direction.subject,
+                f"{count:,} of {counted(direction.server_count, 'connection')} end at {legs.name}, which "
                 "forwards those of other programs: whether a client is behind each is not known "
                 "(see proxy-held-connections)",
-                missing=(SocketTable.kind,),
                 how=f"as root on {legs.proxy}, and on the hosts that its clients connect from: {SS_COMMAND}",
             )
         else:

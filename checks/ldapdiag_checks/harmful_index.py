@@ -99,8 +99,7 @@ def judge(
         yield finding
     if not seen:
         reason = f"the configuration of {indexing.server} contains no index"
-        how = IndexConfiguration.how
-        yield NotJudged(subject=indexing.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged.without(IndexConfiguration, indexing.server, reason)
     elif not found:
         excerpt = "" if configuration.whole else ", in the available excerpt"
         indexed = f"{counted(seen, 'attribute')} with an index{excerpt}"

@@ -112,18 +112,16 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
             how=BoxTimeouts.how if server.proxy else Configuration.how,
         )
     elif pairing is None:
-        yield NotJudged(
-            subject=server.name,
-            reason=f"no table shows the connections of {server.name}, so ghosts are unknown; {lifetime.summary}",
-            missing=(SocketTable.kind,),
-            how=SocketTable.how,
+        yield NotJudged.without(
+            SocketTable,
+            server.name,
+            f"no table shows the connections of {server.name}, so ghosts are unknown; {lifetime.summary}",
         )
     elif advice.unclassified:
-        yield NotJudged(
-            subject=server.name,
-            reason=f"{counted(advice.unclassified, 'connection')} may be dead, which is not known; {lifetime.summary}",
-            missing=(SocketTable.kind,),
-            how=SocketTable.how,
+        yield NotJudged.without(
+            SocketTable,
+            server.name,
+            f"{counted(advice.unclassified, 'connection')} may be dead, which is not known; {lifetime.summary}",
         )
     else:
         yield Clear(subject=server.name, reason=f"there are no ghosts, and {lifetime.summary}{unused_clauses(bounds)}")

@@ -75,8 +75,7 @@ def judge(
     elif responsiveness is not None and (doubt := responsiveness.doubt) is not None:
         yield NotJudged.lacking(doubt, subject=server.name)
     elif seconds is None or product is None:
-        reason = f"the idle timeout is unknown: {source}"
-        yield NotJudged(subject=server.name, reason=reason, missing=(Configuration.kind,), how=Configuration.how)
+        yield NotJudged.without(Configuration, server.name, f"the idle timeout is unknown: {source}")
     elif seconds == 0:
         yield Clear(subject=server.name, reason=f"no idle timeout is set ({source}), so there is none to enforce")
     else:

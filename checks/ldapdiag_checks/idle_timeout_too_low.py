@@ -105,13 +105,11 @@ def _without_finding(server: Instance, traffic: Traffic, every: list[IdleCuts], 
     total = sum(cuts.cut for cuts in every)
     if not segment.closed:
         reason = "no connection was closed in the access log"
-        how = "an access log of a busy hour"
-        return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, server.name, reason, how="an access log of a busy hour")
     if segment.clients.full and segment.clients.omitted >= SOME:
         reason = f"more clients than are counted separately: one not listed had at most {segment.clients.omitted:,}"
         reason += " connections"
-        how = "the log of a shorter period"
-        return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, server.name, reason, how="the log of a shorter period")
     if not total:
         return Clear(subject=server.name, reason="the idle timeout closed no connection in the access log")
     closed = f"the idle timeout closed {counted(total, 'connection')} in {traffic.seconds:,.0f} s"

@@ -88,10 +88,10 @@ def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
     if not compared:
         hosts = sorted({indexing.server for indexing in indexings})
         reason = f"only of {', '.join(hosts)}" if len(hosts) == 1 else "of no two servers of one product and suffix"
-        yield NotJudged(
-            subject=None,
-            reason=f"an index configuration {reason}" if hosts else "no index configuration of any server",
-            missing=(IndexConfiguration.kind,),
+        yield NotJudged.without(
+            IndexConfiguration,
+            None,
+            f"an index configuration {reason}" if hosts else "no index configuration of any server",
             how="name the index configuration of every replica, each in a folder of its own",
         )
 
@@ -169,8 +169,7 @@ def _of_other_attributes(
     """Yield the verdict on the attributes with the same indexes, or that an excerpt leaves out."""
     if parts := sorted(server for server, (replica, _) in by_server.items() if not replica.whole):
         reason = f"of {', '.join(parts)} only an excerpt is in the evidence: indexes outside it may be configured"
-        how = IndexConfiguration.how
-        yield NotJudged(subject=subject, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged.without(IndexConfiguration, subject, reason)
     elif alike or not attributes:
         others = "other " if alike < attributes else ""
         yield Clear(

@@ -10,7 +10,7 @@ from ldapdiag.analysis.indexes.build_states import BuildState, shown
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import MainNumber, check
+from ldapdiag.check import SEARCH_TIME, check
 from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import when
@@ -23,10 +23,7 @@ from ldapdiag.wording import seconds as in_seconds
 MOST_NAMED = 10
 
 
-@check(
-    group="indexes",
-    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
-)
+@check(group="indexes", number=SEARCH_TIME)
 def judge(
     coverage: IndexCoverage,
     builds: BuildHistory | None,
@@ -76,12 +73,9 @@ def judge(
         yield from _younger(younger, coverage, traffic)
     if not found and coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: the configured indexes are unknown"
-        how = IndexConfiguration.how
-        yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged.without(IndexConfiguration, coverage.server, reason)
     elif not found and not younger:
-        yield clear_unless(
-            coverage.unlisted, subject=coverage.server, reason="no unindexed search has an index that would answer it"
-        )
+        yield clear_unless(coverage.unlisted, coverage.server, "no unindexed search has an index that would answer it")
 
 
 def _history(one: UnhelpedScans, coverage: IndexCoverage, builds: BuildHistory | None) -> IndexHistory | None:

@@ -76,7 +76,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
         return _finding(volume, in_superblock, storage, server)
     if kernel is None:
         reason = f"the messages of the kernel of {server.host} are not in the evidence"
-        return NotJudged(subject=subject, reason=reason, missing=(KernelErrors.kind,), how=KernelErrors.how)
+        return NotJudged.without(KernelErrors, subject, reason)
     others = storage.other_errors
     unknown = volume.disk_unknown if volume.local else ""
     unnamed = next((other.what for other in others if not other.device), "")
@@ -85,7 +85,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
         reason = f"the kernel reported {counted(len(others), 'error')} that may be of its disks: {why}"
         if not volume.local:
             return NotJudged(subject=subject, reason=reason, how="on the server: dmesg, its messages about the network")
-        return NotJudged(subject=subject, reason=reason, missing=(BlockDevices.kind,), how=BlockDevices.how)
+        return NotJudged.without(BlockDevices, subject, reason)
     doubtful = tuple(error for error in volume.earlier_errors if error.mounted is Mounted.UNKNOWN_BEFORE)
     if doubtful:
         reason = (

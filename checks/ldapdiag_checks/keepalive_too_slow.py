@@ -93,27 +93,23 @@ def judge(
     if path is None or path.upper_seconds is None:
         proxy = bounds.tightest
         aside = f"; {proxy.middlebox} {proxy.action} {proxy.range_text}, probes or not" if proxy else ""
-        yield NotJudged(
-            subject=lifetime.server,
-            reason=f"the timeout of a middlebox on the path is unknown{aside}{unused_clauses(bounds)}",
-            missing=(KernelSettings.kind,),
+        yield NotJudged.without(
+            KernelSettings,
+            lifetime.server,
+            f"the timeout of a middlebox on the path is unknown{aside}{unused_clauses(bounds)}",
             how=bounds.how,
         )
         return
     upper, seconds = path.upper_seconds, lifetime.keepalive_seconds
     if seconds is None and lifetime.keepalive is not False:
-        yield NotJudged(
-            subject=lifetime.server,
-            reason=f"the server's keepalive is unknown: {lifetime.keepalive_source}",
-            missing=(Configuration.kind,),
-            how=Configuration.how,
+        yield NotJudged.without(
+            Configuration, lifetime.server, f"the server's keepalive is unknown: {lifetime.keepalive_source}"
         )
     elif seconds is not None and seconds <= upper / 2 and _may_be_sooner(seconds, path):
-        yield NotJudged(
-            subject=lifetime.server,
-            reason=f"keepalive is {seconds:,} s, and the idle timeout on the path is at most {bound(upper)}, or "
-            "shorter",
-            missing=(KernelSettings.kind,),
+        yield NotJudged.without(
+            KernelSettings,
+            lifetime.server,
+            f"keepalive is {seconds:,} s, and the idle timeout on the path is at most {bound(upper)}, or shorter",
             how=bounds.how,
         )
     elif seconds is not None and seconds <= upper / 2:

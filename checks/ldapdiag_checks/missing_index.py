@@ -128,8 +128,8 @@ def judge(
         but = f"; {counted(scans, 'kind')} without an index that helps and is worth its cost" if scans else ""
         yield clear_unless(
             coverage.unlisted,
-            subject=plan.server,
-            reason=f"no index is missing for the {counted(len(coverage.searches), 'kind')} of search{but}",
+            plan.server,
+            f"no index is missing for the {counted(len(coverage.searches), 'kind')} of search{but}",
         )
 
 
@@ -141,13 +141,12 @@ def _possible(plan: IndexPlan) -> Verdict:
     """Return the possible plan of a server whose index configuration is unknown."""
     wanted = [f"{row.attribute} {','.join(row.types)} ({in_seconds(row.saved / SECOND)})" for row in plan.indexes]
     more = f" and {len(wanted) - MOST} more" if len(wanted) > MOST else ""
-    return NotJudged(
-        subject=plan.server,
-        reason=f"{counted(sum(row.count for row in plan.resolved), 'unindexed search')}, perhaps for "
+    return NotJudged.without(
+        IndexConfiguration,
+        plan.server,
+        f"{counted(sum(row.count for row in plan.resolved), 'unindexed search')}, perhaps for "
         f"lack of {', '.join(wanted[:MOST])}{more}; or an index is not built, or more entries match "
         "than an ID list may have. The log alone does not decide",
-        missing=(IndexConfiguration.kind,),
-        how=IndexConfiguration.how,
     )
 
 
@@ -155,12 +154,11 @@ def _undecided(coverage: IndexCoverage) -> NotJudged:
     """Return the verdict on slow searches where neither the log nor a configuration shows whether they scan."""
     took = in_seconds(sum(one.etime for one in coverage.undecided) / SECOND)
     many = counted(sum(one.count for one in coverage.undecided), "search", "searches")
-    return NotJudged(
-        subject=coverage.server,
-        reason=f"no index configuration of {coverage.server}, whose log does not note unindexed searches: "
+    return NotJudged.without(
+        IndexConfiguration,
+        coverage.server,
+        f"no index configuration of {coverage.server}, whose log does not note unindexed searches: "
         f"{many} took {took}, with an index or without one",
-        missing=(IndexConfiguration.kind,),
-        how=IndexConfiguration.how,
     )
 
 

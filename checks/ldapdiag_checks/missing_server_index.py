@@ -66,9 +66,7 @@ def judge(
             reason=reason if frequent else "no plug-in or overlay makes searches",
         )
     elif not found:
-        reason = "only a part of the configuration was collected"
-        how = IndexConfiguration.how
-        yield NotJudged(subject=indexing.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged.without(IndexConfiguration, indexing.server, "only a part of the configuration was collected")
 
 
 def _finding(one: UnindexedInternalSearch, indexing: ServerIndexes, medium_entries: int) -> Finding:

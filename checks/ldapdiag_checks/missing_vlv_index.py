@@ -114,7 +114,7 @@ def judge(
         by_index = sum(view.by_index for view in views.views)
         answered = f"; VLV indexes answered {counted(by_index, 'search', 'searches')}" if by_index else ""
         reason = f"no virtual list view takes much time without a VLV index{answered}"
-        yield clear_unless(views.unlisted, subject=views.server, reason=reason)
+        yield clear_unless(views.unlisted, views.server, reason)
 
 
 def _of_other_products(views: ListViews) -> Iterator[Verdict]:
@@ -132,7 +132,7 @@ def _of_other_products(views: ListViews) -> Iterator[Verdict]:
         sorts_in_memory = traits_of(views.family).sorts_in_memory
         sorts = "; its overlay sssvlv sorts in memory, without an index" if sorts_in_memory else ""
         reason = f"the access log of {product} has no virtual list views{sorts}"
-        yield clear_unless(views.unlisted, subject=views.server, reason=reason)
+        yield clear_unless(views.unlisted, views.server, reason)
 
 
 def _subject(view: ListView, views: ListViews) -> str:

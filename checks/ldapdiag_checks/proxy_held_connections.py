@@ -125,10 +125,10 @@ def _without_sessions(
     short = [table for table in flows if table.relay is Relay.PROXY and table.origin.host not in with_server_leg]
     aside = "".join(f"; {table.origin.path} contains the client-side legs only ({len(table)})" for table in short)
     addresses = ", ".join(sorted({one.client for one in doubtful})[:3])
-    return NotJudged(
-        subject=pairing.server,
-        reason=f"{addresses} may be a proxy: no session table of it is in the evidence{aside}",
-        missing=(FlowTable.kind,),
+    return NotJudged.without(
+        FlowTable,
+        pairing.server,
+        f"{addresses} may be a proxy: no session table of it is in the evidence{aside}",
         how=f"if it is one, on it: {SHOW_SESS_ALL} > show-sess-all.txt",
     )
 

@@ -91,10 +91,10 @@ def judge(
     Servers for different purposes may have different indexes and settings. During an upgrade versions differ.
     """
     if not groups:
-        yield NotJudged(
-            subject=None,
-            reason="no two servers of one product with the same data are in the evidence",
-            missing=(AccessLog.kind,),
+        yield NotJudged.without(
+            AccessLog,
+            None,
+            "no two servers of one product with the same data are in the evidence",
             how=ReplicaGroup.how,
         )
     by_coverage, by_plan = {coverage.server: coverage for coverage in coverages}, {plan.server: plan for plan in plans}
@@ -114,7 +114,7 @@ def _searches(
     compared = compared_searches(group.fleet)
     if not compared:
         reason = "no kind of search has 100 results or more in the access logs of two of these servers"
-        yield NotJudged(subject=_subject(group), reason=reason, missing=(AccessLog.kind,), how=AccessLog.how)
+        yield NotJudged.without(AccessLog, _subject(group), reason)
         return
     lacking = lacking_indexes(comparison, coverages, plans)
     explained = {(one.search.server, one.search.key) for each in lacking for one in each.servers}
@@ -237,8 +237,7 @@ def _settings(group: ReplicaGroup, indexes: Mapping[str, IndexConfiguration]) ->
         yield _differing(compared.versions, "the version", Severity.INFO, group)
     subject = f"settings of {_subject(group)}"
     if not compared.compared:
-        reason = "no setting is known of two of these servers"
-        yield NotJudged(subject=subject, reason=reason, missing=(Configuration.kind,), how=Configuration.how)
+        yield NotJudged.without(Configuration, subject, "no setting is known of two of these servers")
     elif not compared.settings:
         yield Clear(subject=subject, reason=f"{counted(compared.compared, 'setting')} compared, and all are equal")
 

@@ -85,7 +85,7 @@ def judge(
     unknown = next((volume for volume in storage.volumes if volume.lasting_paths and not volume.disk_known), None)
     if not shared and unknown is not None:
         reason = f"{' and '.join(roles)} are on different volumes, and {unknown.disk_unknown}"
-        yield NotJudged(subject=server.name, reason=reason, missing=(BlockDevices.kind,), how=BlockDevices.how)
+        yield NotJudged.without(BlockDevices, server.name, reason)
     elif not shared:
         yield Clear(subject=server.name, reason=f"{' and '.join(roles)} are on different disks")
     for one in shared:
@@ -101,7 +101,7 @@ def _of_disks(
     subject = f"{points} of {server.name}"
     if rate is None:
         reason = f"{what} are on one disk, and no access log of 10 s or more shows how many changes there are"
-        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=AccessLog.how)
+        return NotJudged.without(AccessLog, subject, reason)
     if rate.per_second < info:
         reason = (
             f"{what} are on one disk, and with {rounded(rate.per_second)} changes per second there is nothing to gain"

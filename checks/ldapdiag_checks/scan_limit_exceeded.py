@@ -17,7 +17,7 @@ from ldapdiag.analysis.indexes.unhelped_scans import (
     find_account_limits,
     find_unhelped_scans,
 )
-from ldapdiag.check import MainNumber, check
+from ldapdiag.check import SEARCH_TIME, check
 from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
@@ -38,15 +38,8 @@ if TYPE_CHECKING:
     from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 
 
-@check(
-    group="indexes",
-    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
-)
-def judge(
-    coverage: IndexCoverage,
-    *,
-    limits: CostLimits = COST_LIMITS,
-) -> Iterator[Verdict]:
+@check(group="indexes", number=SEARCH_TIME)
+def judge(coverage: IndexCoverage, *, limits: CostLimits = COST_LIMITS) -> Iterator[Verdict]:
     """Searches that no index helps because too many entries match.
 
     ## What it looks at
@@ -88,15 +81,12 @@ def judge(
         yield _finding(one, coverage, limits)
     if coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: its limits are unknown"
-        how = IndexConfiguration.how
-        yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged.without(IndexConfiguration, coverage.server, reason)
     refusals = find_account_limits(coverage)
     for limit in refusals:
         yield _of_account(limit, coverage)
     if coverage.indexes is not None and not found and not refusals:
-        yield clear_unless(
-            coverage.unlisted, subject=coverage.server, reason="no unindexed search is due to the limit of an ID list"
-        )
+        yield clear_unless(coverage.unlisted, coverage.server, "no unindexed search is due to the limit of an ID list")
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) -> Finding:

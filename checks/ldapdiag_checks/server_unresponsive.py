@@ -73,8 +73,7 @@ def judge(
     for probe in others.values():
         yield _unreached(probe, condition_of(probe, hosts))
     if not servers and not others:
-        reason = "no directory server is in the evidence"
-        yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=AGAIN)
+        yield NotJudged.without(SocketTable, None, "no directory server is in the evidence", how=AGAIN)
 
 
 def severity_of(server: Responsiveness) -> Severity:
@@ -148,7 +147,7 @@ def _without_finding(server: Responsiveness) -> Verdict:
         return Clear(subject=server.server, reason="it answered an LDAP query")
     if not unread.open:
         reason = f"no connection to {server.server} is open, and no LDAP query was answered"
-        return NotJudged(subject=server.server, reason=reason, missing=(SocketTable.kind,), how=AGAIN)
+        return NotJudged.without(SocketTable, server.server, reason, how=AGAIN)
     waits = f"requests stand unread on {unread.standing:,} of" if unread.standing else "no request stands unread on"
     read = f"; data of {counted(unread.served, 'connection')} was read" if unread.served else ""
     return Clear(subject=server.server, reason=f"{waits} {counted(unread.open, 'open connection')}{read}")

@@ -93,7 +93,7 @@ def judge(
     if not any(one.answered for one in groups):
         reason = "no BIND has a result in the access log"
         how = "an access log of a busy hour; of slapd, at loglevel stats"
-        yield NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        yield NotJudged.without(AccessLog, server.name, reason, how=how)
         return
     found = 0
     for group in groups:
@@ -108,7 +108,7 @@ def judge(
     nameless = [other for other in others if severity_of_times(**times_in_seconds(other), least=least) is not None]
     if unlisted := unlisted_time(nameless, traffic.segment.targets.omitted, LEAST):
         how = "the log before this one, or the log of a shorter period"
-        yield NotJudged(subject=subject, reason=unlisted, missing=(AccessLog.kind,), how=how)
+        yield NotJudged.without(AccessLog, subject, unlisted, how=how)
     elif any(other.answered for other in others):
         yield Clear(subject=subject, reason=time_of(others, "BIND"))
 

@@ -90,7 +90,7 @@ def judge(
     if not any(one.answered for one in groups):
         reason = "no write has a result in the access log"
         how = "an access log of a busy hour; of slapd, at loglevel stats"
-        yield NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
+        yield NotJudged.without(AccessLog, server.name, reason, how=how)
         return
     slow = [
         (severity, one, one.slowest)
@@ -123,7 +123,7 @@ def _of_other_writes(
         return
     if unlisted := unlisted_time(nameless, traffic.segment.targets.omitted, LEAST):
         how = "the log before this one, or the log of a shorter period"
-        yield NotJudged(subject=subject, reason=unlisted, missing=(AccessLog.kind,), how=how)
+        yield NotJudged.without(AccessLog, subject, unlisted, how=how)
     elif scattered := scattered_time(others, "write"):
         yield NotJudged(subject=subject, reason=scattered, how="ldapdiag log --format json")
     elif any(other.answered for other in others):

@@ -74,8 +74,7 @@ def judge(
         return
     unfit = "is not in the evidence" if host.latest is None else unfit_because(host.latest.sockets, server.ports)
     if unfit or host.latest is None:
-        reason = f"the table of {host.host}'s sockets {unfit}"
-        yield NotJudged(subject=server.name, reason=reason, missing=(SocketTable.kind,), how=HOW)
+        yield NotJudged.without(SocketTable, server.name, f"the table of {host.host}'s sockets {unfit}", how=HOW)
         return
     missing = why_incomplete(host.latest, host.host)
     directions = _directions(host.latest.sockets, server)
@@ -114,26 +113,25 @@ def _verdict(
     (client, address, port), table = direction, snapshot.sockets
     subject = f"{client} -> {endpoint(address, port)}"
     if table.send_queue is None:
-        reason = f"the table of {server.name} has no column Send-Q"
-        return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
+        return NotJudged.without(SocketTable, subject, f"the table of {server.name} has no column Send-Q", how=HOW)
     waiting = [row for row in rows if table.send_queue[row]]
     timers = [table.timer[row] if table.timer else None for row in waiting]
     stay = {row: stays_of[row] for row in waiting if row in stays_of}
     if stalled := [row for row, one in stay.items() if one is Stay.STANDS]:
         return _finding(direction, stalled, server, snapshot, severity_of(len(stalled), limits))
     if unknown := [row for row, one in stay.items() if one is Stay.UNKNOWN]:
-        return NotJudged(
-            subject=subject,
-            reason=f"{counted(len(unknown), 'connection')} with a closed window or a retransmission in one snapshot "
+        return NotJudged.without(
+            SocketTable,
+            subject,
+            f"{counted(len(unknown), 'connection')} with a closed window or a retransmission in one snapshot "
             "without ages, which does not show whether the data stands",
-            missing=(SocketTable.kind,),
             how=f"{HOW} (it shows ages; netstat: twice, 5 s apart)",
         )
     if None in timers:
         reason = (
             f"{len(waiting):,} of {counted(len(rows), 'connection')} with data in Send-Q, but the table shows no timers"
         )
-        return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
+        return NotJudged.without(SocketTable, subject, reason, how=HOW)
     if missing is not None:
         return NotJudged.lacking(missing, subject=subject)
     return Clear(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
-from ldapdiag.check import MainNumber, check
+from ldapdiag.check import SEARCH_TIME, check
 from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
@@ -15,15 +15,8 @@ from ldapdiag.servers.indexes.search_advice import ask_for_more_characters
 from ldapdiag.servers.products import UNTESTED, is_tested
 
 
-@check(
-    group="indexes",
-    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
-)
-def judge(
-    coverage: IndexCoverage,
-    *,
-    limits: CostLimits = COST_LIMITS,
-) -> Iterator[Verdict]:
+@check(group="indexes", number=SEARCH_TIME)
+def judge(coverage: IndexCoverage, *, limits: CostLimits = COST_LIMITS) -> Iterator[Verdict]:
     """Searches for fewer characters than the keys of a substring index have.
 
     ## What it looks at
@@ -53,13 +46,12 @@ def judge(
         yield _finding(one, coverage, limits)
     if coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: the length of its keys is unknown"
-        how = IndexConfiguration.how
-        yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged.without(IndexConfiguration, coverage.server, reason)
     elif not found:
         yield clear_unless(
             coverage.unlisted,
-            subject=coverage.server,
-            reason="no unindexed search is for fewer characters than the keys of its index have",
+            coverage.server,
+            "no unindexed search is for fewer characters than the keys of its index have",
         )
 
 

@@ -108,8 +108,7 @@ def _of_other_clients(server: Instance, traffic: Traffic, others: list[CloseReas
     subject = f"other clients of {server.name}" if not all_clients else server.name
     if not closes and all_clients:
         reason = "no connection was closed in the access log"
-        how = "an access log of a busy hour"
-        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, subject, reason, how="an access log of a busy hour")
     if vague >= SOME and vague >= HALF * closes:
         reason = f"for {vague:,} of {counted(closes, 'close')} the log does not show whether the client sent UNBIND"
         how = "nothing shows it: the log of this server has one close reason for both, or none"
@@ -117,8 +116,7 @@ def _of_other_clients(server: Instance, traffic: Traffic, others: list[CloseReas
     clients = traffic.segment.clients
     if clients.full and clients.omitted >= SOME:
         reason = f"more clients than are counted separately: one not listed had at most {clients.omitted:,} connections"
-        how = "the log of a shorter period"
-        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged.without(AccessLog, subject, reason, how="the log of a shorter period")
     timeouts = sum(ends.by_kind[CloseKind.IDLE] for ends in others)
     idle = f"; the server's idle timeout ended {timeouts:,}" if timeouts else ""
     return Clear(subject=subject, reason=f"{counted(closes, 'close')}, {unclean:,} without UNBIND{idle}")

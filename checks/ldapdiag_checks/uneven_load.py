@@ -61,10 +61,10 @@ def judge(
     Servers of different size with weights; a standby, a hidden supplier or a server for backups without load.
     """
     if not groups:
-        yield NotJudged(
-            subject=None,
-            reason="no two servers of one product with the same data have access logs in the evidence",
-            missing=(AccessLog.kind,),
+        yield NotJudged.without(
+            AccessLog,
+            None,
+            "no two servers of one product with the same data have access logs in the evidence",
             how=ReplicaGroup.how,
         )
     for group in groups:
@@ -72,7 +72,7 @@ def judge(
         apart = [] if group.fleet.common is None else [one for one in group.fleet.replicas if one.not_compared]
         yield from (NotJudged(subject=one.name, reason=one.not_compared) for one in apart)
         if reason := _not_comparable(group, balance):
-            yield NotJudged(subject=group.suffix, reason=reason, missing=(AccessLog.kind,), how=ReplicaGroup.how)
+            yield NotJudged.without(AccessLog, group.suffix, reason, how=ReplicaGroup.how)
         elif balance is not None:
             yield from _judged(group, balance, medium_times, low_times)
 

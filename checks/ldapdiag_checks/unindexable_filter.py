@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans, kind_of
-from ldapdiag.check import MainNumber, check
+from ldapdiag.check import SEARCH_TIME, check
 from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
@@ -19,15 +19,8 @@ MOST_SHAPES = 100
 """Filters that a finding lists."""
 
 
-@check(
-    group="indexes",
-    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
-)
-def judge(
-    coverage: IndexCoverage,
-    *,
-    limits: CostLimits = COST_LIMITS,
-) -> Iterator[Verdict]:
+@check(group="indexes", number=SEARCH_TIME)
+def judge(coverage: IndexCoverage, *, limits: CostLimits = COST_LIMITS) -> Iterator[Verdict]:
     """A filter that no index can answer.
 
     ## What it looks at
@@ -65,9 +58,7 @@ def judge(
         yield _finding(one, coverage, limits)
     if not found:
         yield clear_unless(
-            coverage.unlisted,
-            subject=coverage.server,
-            reason="no unindexed search has a filter that no index can answer",
+            coverage.unlisted, coverage.server, "no unindexed search has a filter that no index can answer"
         )
 
 

@@ -81,9 +81,7 @@ def judge(coverage: IndexCoverage, host: Host | None = None) -> Iterator[Verdict
         yield _finding(subject, rows, whys[subject], coverage)
     if not found:
         yield clear_unless(
-            coverage.unlisted,
-            subject=coverage.server,
-            reason="the server's schema has every attribute of the searches",
+            coverage.unlisted, coverage.server, "the server's schema has every attribute of the searches"
         )
 
 

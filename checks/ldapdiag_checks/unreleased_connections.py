@@ -100,12 +100,12 @@ def judge(  # noqa: PLR0913  evidence, and settings
 
 
 def _of_a_proxy(direction: Direction) -> NotJudged:
-    return NotJudged(
-        subject=direction.subject,
-        reason=f"{counted(direction.matched, 'connection')} of {client_names(direction)}, a proxy, which opens one for "
+    return NotJudged.without(
+        SocketTable,
+        direction.subject,
+        f"{counted(direction.matched, 'connection')} of {client_names(direction)}, a proxy, which opens one for "
         "each of its clients'; whether those applications use them shows in the socket tables of the proxy and of the "
         "clients",
-        missing=(SocketTable.kind,),
         how=f"on the proxy and on its clients: {SS_COMMAND}",
     )
 

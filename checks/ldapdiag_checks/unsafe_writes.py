@@ -169,7 +169,7 @@ def _of_settings(storage: ServerStorage, server: Instance, rate: WriteRate | Non
     subject = f"settings of {server.name}"
     if storage.settings is None:
         reason = f"the settings of {server.name} that decide when a change is on the disk are not in the evidence"
-        yield NotJudged(subject=subject, reason=reason, missing=(StorageSettings.kind,), how=StorageSettings.how)
+        yield NotJudged.without(StorageSettings, subject, reason)
         return
     if not storage.durability:
         reason = f"it is not known which settings of {server.description} decide when a change is on the disk"
@@ -196,11 +196,10 @@ def _of_setting(
             reason=f"the server waits for the disk with each change ({value}){f'. {why}' if why else ''}",
         )
     if one.window is Window.UNKNOWN:
-        return NotJudged(
-            subject=name,
-            reason=f"whether the server waits for the disk is not known ({value}){f'. {one.why}' if one.why else ''}",
-            missing=(StorageSettings.kind,),
-            how=StorageSettings.how,
+        return NotJudged.without(
+            StorageSettings,
+            name,
+            f"whether the server waits for the disk is not known ({value}){f'. {one.why}' if one.why else ''}",
         )
     seconds = one.window_seconds or (WRITE_BACK_SECONDS if one.window is Window.SECONDS else None)
     return Finding(

@@ -85,11 +85,10 @@ def _of_volume(volume: Volume, problem: Problem | None, storage: ServerStorage, 
         return NotJudged(subject=subject, reason=f"whether {volume.fs_type} suits the database is not known", how=None)
     unindexed = _is_unindexed(volume)
     if unindexed and not volume.directories:
-        return NotJudged(
-            subject=subject,
-            reason=f"{volume.mount_point} has no dir_index, and the numbers of names in its folders are not known",
-            missing=(DirectorySize.kind,),
-            how=DirectorySize.how,
+        return NotJudged.without(
+            DirectorySize,
+            subject,
+            f"{volume.mount_point} has no dir_index, and the numbers of names in its folders are not known",
         )
     most = max((directory.names for directory in volume.directories), default=0)
     few = f" without dir_index, with at most {most:,} names in a directory: nothing to gain" if unindexed else ""

@@ -121,8 +121,7 @@ def judge(
         yield _of_volume(volume, storage, server, (high_percent, medium_percent), (high_hours, medium_hours), histories)
     for one in storage.unplaced:
         reason = f"the volume of the {one.role} {one.path} is unknown: {one.why}"
-        subject = f"{one.path} of {server.name}"
-        yield NotJudged(subject=subject, reason=reason, missing=(MountTable.kind,), how=storage.how)
+        yield NotJudged.without(MountTable, f"{one.path} of {server.name}", reason, how=storage.how)
 
 
 def _of_volume(
@@ -141,8 +140,7 @@ def _of_volume(
     if space and (short or soon):
         return _finding(volume, space, short, storage, server, (fill, soon, needed), hours[-1])
     if space is None or space.free_bytes is None or space.total_bytes is None:
-        reason = f"the free space of {volume.name} is not in the evidence"
-        return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
+        return NotJudged.without(FileSystemSpace, subject, f"the free space of {volume.name} is not in the evidence")
     if not space.total_bytes:
         reason = f"{volume.name} reports no size, so how much is free is not known"
         return NotJudged(subject=subject, reason=reason, how="read its limit in its mount options or in its settings")
@@ -155,10 +153,10 @@ def _of_volume(
         return NotJudged(subject=subject, reason=reason, how="on the server, as root: repquota -aug")
     if space.free_inodes is None and volume.fs_type not in INODES_ON_DEMAND:
         reason = f"{_free(space)} on {volume.name}, and the number of free inodes is not in the evidence"
-        return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
+        return NotJudged.without(FileSystemSpace, subject, reason)
     if not is_known and space.free_bytes < UNKNOWN_SHARE * space.total_bytes + UNKNOWN_BYTES:
         reason = f"{_free(space)} on {volume.name}, and {LIMIT_UNKNOWN}"
-        return NotJudged(subject=subject, reason=reason, missing=(StorageSettings.kind,), how=storage.how)
+        return NotJudged.without(StorageSettings, subject, reason, how=storage.how)
     limits = [
         *([LIMIT_UNKNOWN] if not is_known else []),
         *(["it is mounted read-only, so nothing is written there (io-errors)"] if volume.options.read_only else []),

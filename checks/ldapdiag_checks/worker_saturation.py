@@ -80,11 +80,10 @@ def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]
         yield Clear(subject=server.name, reason=clear)
     elif monitor is None:
         reason = f"no cn=monitor of {server.name}, and no access log with wait times or busy threads"
-        yield NotJudged(subject=server.name, reason=reason, missing=(Monitor.kind,), how=Monitor.how)
+        yield NotJudged.without(Monitor, server.name, reason)
     else:
         what = "the number of busy threads" if monitor.busy_threads is None else "the number of threads"
-        reason = f"{monitor.origin.path} does not contain {what}"
-        yield NotJudged(subject=server.name, reason=reason, missing=(Monitor.kind,), how=PUBLISHES)
+        yield NotJudged.without(Monitor, server.name, f"{monitor.origin.path} does not contain {what}", how=PUBLISHES)
 
 
 def threads_of(server: Instance, monitor: Monitor | None) -> int | None:

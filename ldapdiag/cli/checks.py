@@ -37,8 +37,7 @@ def checks(
     ] = None,
     *,
     form: Annotated[
-        ChecksFormat,
-        typer.Option("--format", metavar="FORMAT", help="Print it in this format.", rich_help_panel=Panel.OUTPUT),
+        ChecksFormat, Panel.OUTPUT.option("--format", metavar="FORMAT", help="Print it in this format.")
     ] = ChecksFormat.TEXT,
     config: ConfigOption = None,
 ) -> None:
@@ -70,7 +69,7 @@ def _in_force(
     checks: tuple[AnyCheck, ...], config: Path | None
 ) -> tuple[tuple[AnyCheck, ...], SiteConfiguration | None]:
     """Return the checks as the site has configured them, disabled ones too."""
-    from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415  import late
+    from ldapdiag.site.configuration import checks_in_force  # noqa: PLC0415  import late
 
     site = found_site(config, (), Notices()).configuration
     return checks_in_force(checks, site, named=tuple(check.id for check in checks)).checks, site

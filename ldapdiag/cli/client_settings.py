@@ -28,22 +28,20 @@ def client_settings(
     *,
     idle_timeout: Annotated[
         int | None,
-        typer.Option(
+        Panel.EVIDENCE.option(
             "--idle-timeout",
             metavar="SECONDS",
             parser=DurationOption(least=2, whole=True),
             help="The idle timeout of the server.",
-            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
     firewall: Annotated[
         int | None,
-        typer.Option(
+        Panel.EVIDENCE.option(
             "--firewall",
             metavar="SECONDS",
             parser=DurationOption(least=4, whole=True),
             help="The idle timeout of the firewall on the path.",
-            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
 ) -> None:
@@ -57,9 +55,9 @@ def client_settings(
         All clients of a server with an idle timeout of 5 minutes:
             ldapdiag client-settings --idle-timeout 5m
     """
+    from ldapdiag.report.as_data import remedy_as_data  # noqa: PLC0415
     from ldapdiag.report.findings import print_remedy  # noqa: PLC0415  import late: --help is quick
     from ldapdiag.report.page import page_for  # noqa: PLC0415
-    from ldapdiag.report.remedy_as_data import remedy_as_data  # noqa: PLC0415
     from ldapdiag.servers.client_settings.choosing import EVERY_SOFTWARE, settings_by_name, software_named  # noqa: PLC0415  import late
 
     if unknown := [name for name in names or [] if not software_named(name)]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ldapdiag.cli.commands import Panel
 from ldapdiag.errors import UsageError
 
@@ -19,14 +17,12 @@ if TYPE_CHECKING:
 
 ClusterOption = Annotated[
     str | None,
-    typer.Option(
+    Panel.EVIDENCE.option(
         "--cluster",
         metavar="CLUSTER",
         help="Read the logs on the workers of this Dask cluster: tcp://HOST:8786, tls://HOST:8786, a scheduler file, "
         "env (DASK_SCHEDULER_ADDRESS), or local:N for N processes here. Workers need the same ldapdiag, and the "
         "logs under the same paths or in an object store.",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
 

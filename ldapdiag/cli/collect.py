@@ -41,30 +41,26 @@ def collect(
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Panel.OUTPUT.option(
             "--output",
             "-o",
             metavar="CAPTURE",
             help="Write the capture to NAME.tar.gz, NAME.tar.zst, or a new or empty folder.",
-            show_default=False,
-            rich_help_panel=Panel.OUTPUT,
         ),
     ] = None,
     anonymise: Annotated[
         bool,
-        typer.Option(
+        Panel.OUTPUT.option(
             "--anonymise",
             help="Replace DNs, addresses, host names and values by pseudonyms, the same in all files; the key is "
             "written beside the capture, to NAME.map.json.",
-            rich_help_panel=Panel.OUTPUT,
         ),
     ] = False,
     print_script: Annotated[
         bool,
-        typer.Option(
+        Panel.OUTPUT.option(
             "--print-script",
             help="Print the collection as a sh script, for the administrators of a host; its output is evidence.",
-            rich_help_panel=Panel.OUTPUT,
         ),
     ] = False,
     quiet: QuietOption = False,

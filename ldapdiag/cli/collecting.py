@@ -15,8 +15,7 @@ import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.interruptible import ended_by_interrupt
-from ldapdiag.cli.option_groups import Given
-from ldapdiag.cli.shared_options import Sudo, Timeout
+from ldapdiag.cli.option_groups import Given, Sudo, Timeout
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import NamedTuple
@@ -29,66 +28,29 @@ MAX_PASSWORD_BYTES = 4096
 
 
 BindDnOption = Annotated[
-    str | None,
-    typer.Option(
-        "--bind-dn",
-        "-D",
-        metavar="DN",
-        help="Bind as this DN (needs -W or -y).",
-        show_default=False,
-        rich_help_panel=Panel.BINDING,
-    ),
+    str | None, Panel.BINDING.option("--bind-dn", "-D", metavar="DN", help="Bind as this DN (needs -W or -y).")
 ]
-PromptOption = Annotated[
-    bool, typer.Option("--prompt", "-W", help="Prompt for the password.", rich_help_panel=Panel.BINDING)
-]
+PromptOption = Annotated[bool, Panel.BINDING.option("--prompt", "-W", help="Prompt for the password.")]
 PasswordFileOption = Annotated[
     Path | None,
-    typer.Option(
-        "--password-file",
-        "-y",
-        metavar="FILE",
-        help="Read the password from FILE, without the newline at its end.",
-        show_default=False,
-        rich_help_panel=Panel.BINDING,
+    Panel.BINDING.option(
+        "--password-file", "-y", metavar="FILE", help="Read the password from FILE, without the newline at its end."
     ),
 ]
-SimpleOption = Annotated[
-    bool, typer.Option("-x", help="Use a simple bind (default with -D).", rich_help_panel=Panel.BINDING)
-]
+SimpleOption = Annotated[bool, Panel.BINDING.option("-x", help="Use a simple bind (default with -D).")]
 SaslOption = Annotated[
-    str | None,
-    typer.Option(
-        "-Y",
-        metavar="MECHANISM",
-        help="Use a SASL bind: EXTERNAL or GSSAPI.",
-        show_default=False,
-        rich_help_panel=Panel.BINDING,
-    ),
+    str | None, Panel.BINDING.option("-Y", metavar="MECHANISM", help="Use a SASL bind: EXTERNAL or GSSAPI.")
 ]
 StartTlsOption = Annotated[
-    int,
-    typer.Option(
-        "-Z",
-        count=True,
-        help="Use StartTLS if available; -ZZ: require it.",
-        show_default=False,
-        rich_help_panel=Panel.BINDING,
-    ),
+    int, Panel.BINDING.option("-Z", count=True, show_default=False, help="Use StartTLS if available; -ZZ: require it.")
 ]
 CaFileOption = Annotated[
     Path | None,
-    typer.Option(
-        "--ca-file",
-        metavar="FILE",
-        help="Trust the authorities in FILE (PEM) instead of the system's.",
-        show_default=False,
-        rich_help_panel=Panel.BINDING,
+    Panel.BINDING.option(
+        "--ca-file", metavar="FILE", help="Trust the authorities in FILE (PEM) instead of the system's."
     ),
 ]
-InsecureOption = Annotated[
-    bool, typer.Option("--insecure", help="Accept any server certificate.", rich_help_panel=Panel.BINDING)
-]
+InsecureOption = Annotated[bool, Panel.BINDING.option("--insecure", help="Accept any server certificate.")]
 
 
 class Binding(NamedTuple):
@@ -195,20 +157,18 @@ def _has_terminal() -> bool:
 
 ApartOption = Annotated[
     float,
-    typer.Option(
+    Panel.COLLECTING.option(
         "--apart",
         parser=DurationOption(most=86_400),
         metavar="SECONDS",
         help="Wait SECONDS between the two snapshots of a server; from 60 on, its growth is measured, too.",
-        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 ProbeAnswersOption = Annotated[
     bool,
-    typer.Option(
+    Panel.COLLECTING.option(
         "--probe-answers",
         help="Search entries of each ldap:// target by their values, to test that its indexes answer right.",
-        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 

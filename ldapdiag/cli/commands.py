@@ -40,7 +40,7 @@ HELP = "help"
 
 
 class Panel(StrEnum):
-    """Groups of options in the order of the help; each option names its own (`rich_help_panel`)."""
+    """Groups of options in the order of the help."""
 
     ARGUMENTS = "Arguments"
     EVIDENCE = "Evidence"
@@ -52,6 +52,10 @@ class Panel(StrEnum):
     PROBE = "Probe"
     HISTORY = "History"
     OTHER = "Other"
+
+    def option(self, *names: str, **about: Any) -> Any:  # noqa: ANN401  what typer.Option takes and returns
+        """Return an option of this group, as typer has it."""
+        return typer.Option(*names, rich_help_panel=self, **about)
 
 
 Block = str | list[str] | dict[str, str]

@@ -5,13 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.option_groups import command
+from ldapdiag.cli.option_groups import FailOn, command
 from ldapdiag.cli.output import standard_output
-from ldapdiag.cli.shared_options import FailOn
 from ldapdiag.cli.site_options import ConfigOption, found_site
 
 if TYPE_CHECKING:
@@ -30,8 +27,7 @@ def config(
     *,
     config: ConfigOption = None,
     form: Annotated[
-        ConfigFormat,
-        typer.Option("--format", metavar="FORMAT", help="Print it in this format.", rich_help_panel=Panel.OUTPUT),
+        ConfigFormat, Panel.OUTPUT.option("--format", metavar="FORMAT", help="Print it in this format.")
     ] = ConfigFormat.TEXT,
     quiet: QuietOption = False,
 ) -> None:
@@ -71,7 +67,7 @@ def config(
 def _check_settings(site: SiteConfiguration) -> None:
     """Raise UsageError for a setting that no check has, or a value that it does not take."""
     from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415
+    from ldapdiag.site.configuration import checks_in_force  # noqa: PLC0415
 
     checks_in_force(installed_checks(), site)
 

@@ -15,8 +15,6 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import outputs_share_terminal, standard_output
 from ldapdiag.errors import UsageError
@@ -59,33 +57,24 @@ STANDARD_OUTPUT = Path("-")
 
 FormOption = Annotated[
     ReportFormat | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="Write the report in this format; default by the ending of FILE, else text.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
+    Panel.OUTPUT.option(
+        "--format", metavar="FORMAT", help="Write the report in this format; default by the ending of FILE, else text."
     ),
 ]
 OutputOption = Annotated[
     list[Path] | None,
-    typer.Option(
+    Panel.OUTPUT.option(
         "--output",
         "-o",
         metavar="FILE",
         help="Write the report to FILE instead of standard output, in the format of its ending "
         f"({', '.join(end for end, one in ENDINGS.items() if one in DOCUMENTS)}); - is standard output; repeatable.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 ColorOption = Annotated[
     Color,
-    typer.Option(
-        "--color",
-        metavar="WHEN",
-        help="Colour the text; auto: on a terminal, as NO_COLOR and FORCE_COLOR ask.",
-        rich_help_panel=Panel.OUTPUT,
+    Panel.OUTPUT.option(
+        "--color", metavar="WHEN", help="Colour the text; auto: on a terminal, as NO_COLOR and FORCE_COLOR ask."
     ),
 ]
 

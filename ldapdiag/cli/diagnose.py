@@ -5,7 +5,7 @@ The options of `diagnose --record`, and what it does before and after the diagno
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -30,40 +30,29 @@ from ldapdiag.report.tables.names import DiagnosisTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History, RecordedRun
 
 
 RecordOption = Annotated[
     Path | None,
-    typer.Option(
-        "--record",
-        metavar="FILE",
-        help="Add a summary of this run to FILE, a history; ldapdiag history reports it.",
-        show_default=False,
-        rich_help_panel=Panel.HISTORY,
+    Panel.HISTORY.option(
+        "--record", metavar="FILE", help="Add a summary of this run to FILE, a history; ldapdiag history reports it."
     ),
 ]
 RecordDaysOption = Annotated[
     int,
-    typer.Option(
+    Panel.HISTORY.option(
         "--record-days",
         metavar="DAYS",
         parser=DurationOption(least=1, most=36_500, unit="d", whole=True),
         help="Remove runs older than DAYS from the history.",
-        rich_help_panel=Panel.HISTORY,
     ),
 ]
 RecordSizeOption = Annotated[
     int,
-    typer.Option(
-        "--record-size",
-        metavar="MIB",
-        min=1,
-        max=100_000,
-        help="Remove the oldest runs of a history that is larger.",
-        rich_help_panel=Panel.HISTORY,
+    Panel.HISTORY.option(
+        "--record-size", metavar="MIB", min=1, max=100_000, help="Remove the oldest runs of a history that is larger."
     ),
 ]
 
@@ -133,39 +122,21 @@ EvidenceArgument = Annotated[
     ),
 ]
 TableOption = Annotated[
-    DiagnosisTable | None,
-    typer.Option(
-        "--table",
-        help="Write this table as CSV; default findings.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
-    ),
+    DiagnosisTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default findings.")
 ]
 CheckOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--check",
-        metavar="ID",
-        help="Run only this check; repeatable.",
-        show_default=False,
-        autocompletion=check_ids,
-        rich_help_panel=Panel.GATE,
-    ),
+    Panel.GATE.option("--check", metavar="ID", help="Run only this check; repeatable.", autocompletion=check_ids),
 ]
-NoAccountsOption = Annotated[
-    bool,
-    typer.Option("--no-accounts", help="Omit DNs of accounts from openmetrics.", rich_help_panel=Panel.OUTPUT),
-]
+NoAccountsOption = Annotated[bool, Panel.OUTPUT.option("--no-accounts", help="Omit DNs of accounts from openmetrics.")]
 LdapPortOption = Annotated[
     list[int] | None,
-    typer.Option(
+    Panel.EVIDENCE.option(
         "--ldap-port",
         min=1,
         max=65535,
         metavar="PORT",
         help="Treat PORT as an LDAP port, too, besides 389, 636, 3268, 3269 and those in the evidence; repeatable.",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
 
@@ -228,18 +199,14 @@ def diagnose(
     """
     written = asked.written(table, (ReportFormat.OPENMETRICS, ReportFormat.NAGIOS))
     if any(one.form is ReportFormat.OPENMETRICS for one in written):
-        from ldapdiag.report.monitoring.openmetrics import require_library  # noqa: PLC0415  import late
+        from ldapdiag.report.monitoring.gauges import require_library  # noqa: PLC0415  import late
 
         require_library(f"--format {ReportFormat.OPENMETRICS}")
     earlier = earlier_runs(recording.record, check or [])
-    checks = cache(partial(_checks, check or []))
-    if check:
-        checks()  # report an unknown ID before collecting
     with interruptible(evidence or []) as stop:
         diagnosis = run_diagnosis(
             evidence or [],
             asked,
-            checks,
             stop,
             collecting={"ldap_ports": frozenset(ldap_port or ())},
             earlier=earlier,
@@ -262,19 +229,13 @@ def diagnose(
     raise typer.Exit(code)
 
 
-def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
-    from ldapdiag.catalogue import checks_named  # noqa: PLC0415  import late: --help must be quick
-
-    return checks_named(ids)
-
-
 def _writer(
     report: Callable[[], Mapping[str, Any]], table: DiagnosisTable | None, asked: Judging, *, with_accounts: bool
 ) -> Callable[[ReportFormat, TextIO], None]:
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_diagnosis import TABLES  # noqa: PLC0415
 
-    text = partial(as_text.print_report, **asked.text())
+    text = partial(as_text.Screen.write, **asked.text())
     others = asked.formats() | {
         ReportFormat.OPENMETRICS: partial(_metrics, with_accounts=with_accounts),
         ReportFormat.NAGIOS: _plugin,
@@ -283,9 +244,9 @@ def _writer(
 
 
 def _metrics(report: Mapping[str, Any], *, with_accounts: bool) -> str:
-    from ldapdiag.report.monitoring import openmetrics  # noqa: PLC0415  import late
+    from ldapdiag.report.monitoring import gauges  # noqa: PLC0415  import late
 
-    return openmetrics.render(report, with_accounts=with_accounts)
+    return gauges.render(report, with_accounts=with_accounts)
 
 
 def _plugin(report: Mapping[str, Any]) -> str:

@@ -7,8 +7,6 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output
@@ -25,39 +23,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from wsgiref.simple_server import WSGIServer
 
-    from ldapdiag.exporter.collections import Collections
     from ldapdiag.exporter.web_configuration import WebConfiguration
+    from ldapdiag.exporter.web_server import Collections
 
 HIGHEST_PORT = 65535
 NOTHING = "nothing was collected; what is served is the collection before, with its time"
 
 ListenOption = Annotated[
     str,
-    typer.Option(
+    Panel.OUTPUT.option(
         "--listen",
         metavar="ADDRESS:PORT",
         help="Answer at this address; [::]:PORT or 0.0.0.0:PORT is every one of this host.",
-        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 EveryOption = Annotated[
     float,
-    typer.Option(
+    Panel.COLLECTING.option(
         "--every",
         parser=DurationOption(least=5, most=86_400),
         metavar="SECONDS",
         help="Wait SECONDS after a collection before the next.",
-        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 WebConfigOption = Annotated[
     Path | None,
-    typer.Option(
+    Panel.OUTPUT.option(
         "--web-config",
         metavar="FILE",
         help="Use TLS and basic authentication as FILE says, a web configuration of Prometheus exporters.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 
@@ -94,9 +88,9 @@ def exporter(  # noqa: PLR0913  option by option
     """
     if collecting.binding.prompt:
         raise UsageError("-W: a daemon cannot be asked for a password before each collection; use -y FILE")
-    from ldapdiag.exporter.collections import Collections  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.exporter.web_configuration import read  # noqa: PLC0415
-    from ldapdiag.report.monitoring.openmetrics import require_library  # noqa: PLC0415
+    from ldapdiag.exporter.web_server import Collections  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.report.monitoring.gauges import require_library  # noqa: PLC0415
 
     require_library("ldapdiag exporter")
     stop = Event()

@@ -33,23 +33,14 @@ def history(
     ],
     *,
     server: Annotated[
-        str | None,
-        typer.Option(
-            "--server",
-            metavar="NAME",
-            help="Report this server only; default all.",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
-        ),
+        str | None, Panel.EVIDENCE.option("--server", metavar="NAME", help="Report this server only; default all.")
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(
+        Panel.EVIDENCE.option(
             "--since",
             metavar="TIME",
             help="Report the runs from TIME on, as in -30d (before the last run), today, 2026-11-20 (UTC).",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
     output: Output,

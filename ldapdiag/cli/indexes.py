@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
@@ -24,7 +24,6 @@ from ldapdiag.report.tables.names import IndexTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.diagnosis import Diagnosis
 
@@ -42,19 +41,11 @@ EvidenceArgument = Annotated[
     ),
 ]
 LdifOption = Annotated[
-    bool,
-    typer.Option(
-        "--ldif", help="Write only the remedies, as LDIF for ldapmodify or ldifde.", rich_help_panel=Panel.OUTPUT
-    ),
+    bool, Panel.OUTPUT.option("--ldif", help="Write only the remedies, as LDIF for ldapmodify or ldifde.")
 ]
-ScriptOption = Annotated[
-    bool, typer.Option("--script", help="Write only the remedies, as a shell script.", rich_help_panel=Panel.OUTPUT)
-]
+ScriptOption = Annotated[bool, Panel.OUTPUT.option("--script", help="Write only the remedies, as a shell script.")]
 TableOption = Annotated[
-    IndexTable | None,
-    typer.Option(
-        "--table", help="Write this table as CSV; default plan.", show_default=False, rich_help_panel=Panel.OUTPUT
-    ),
+    IndexTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default plan.")
 ]
 
 
@@ -103,7 +94,6 @@ def indexes(
         diagnosis = run_diagnosis(
             evidence or [],
             asked,
-            cache(_checks),
             stop,
             kind=ReportKind.INDEXES,
             collecting={"sample_interval_seconds": 0.0, "logs": True},  # indexes do not change between snapshots
@@ -126,12 +116,6 @@ def _written(asked: Judging, table: IndexTable | None, *, ldif: bool, script: bo
     return asked.output._replace(form=ReportFormat.TEXT).destinations(offered=(ReportFormat.TEXT,))
 
 
-def _checks() -> tuple[AnyCheck, ...]:
-    from ldapdiag.catalogue import index_checks  # noqa: PLC0415  import late: --help must be quick
-
-    return index_checks()
-
-
 def _remedies(diagnosis: Diagnosis, *, ldif: bool) -> Callable[[ReportFormat, TextIO], object]:
     from ldapdiag.report.indexes import remedies  # noqa: PLC0415  import late
 
@@ -146,5 +130,5 @@ def _writer(
     from ldapdiag.report.indexes import as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_indexes import TABLES  # noqa: PLC0415
 
-    text = partial(as_text.print_indexes, **asked.text())
+    text = partial(as_text.IndexScreen.write, **asked.text())
     return writer(report, text, as_json.render, TABLES[table or IndexTable.PLAN], asked.formats())

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from ldapdiag.baseline.reported import Reported
-    from ldapdiag.catalogue import AnyCheck
     from ldapdiag.check import MainNumber
     from ldapdiag.cli.destinations import Destination, ReportFormat
     from ldapdiag.cli.judging_options import Gate, Judging
@@ -90,7 +89,6 @@ def import_early(checks: Callable[[], object]) -> None:
 def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the command adds
     evidence: list[str],
     asked: Judging,
-    checks: Callable[[], Sequence[AnyCheck]],
     stop: Event,
     *,
     kind: ReportKind = ReportKind.ALL,
@@ -105,10 +103,11 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the c
     `named` are the checks that the command line names. `collecting` replaces collection options. `executor` reads the
     access logs. `measure` is called first; what it returns is evidence, too.
     """
-    from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.catalogue import checks_named  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415
     from ldapdiag.evidence.ldap_probe import LdapProbe  # noqa: PLC0415
     from ldapdiag.evidence.schema import Schema  # noqa: PLC0415
-    from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415
+    from ldapdiag.site.configuration import checks_in_force  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
@@ -116,9 +115,9 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the c
 
     native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
     notices, site, period = asked.notices, asked.collecting.given.site, asked_period(asked.since)
-    in_force = cache(lambda: checks_in_force(checks(), site, named=named, today=today()))
-    if site is not None:
-        in_force()  # an error in the site configuration is reported before anything is collected
+    in_force = cache(lambda: checks_in_force(checks_named(named, kind), site, named=named, today=today()))
+    if site is not None or named:
+        in_force()  # an error in the site configuration, or an unknown ID, is reported before anything is collected
     before = read_baseline(asked.gate.baseline, kind)
     collection = replace(asked.collecting.options(notices), **collecting)
     measured = tuple(measure())
@@ -172,12 +171,8 @@ def collected_again(
 
     `nothing`: what to say then; `measure` returns further evidence.
     """
-    from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
-
     try:
-        return run_diagnosis(
-            evidence, asked, installed_checks, stop, collecting=collecting, measure=measure, earlier=earlier
-        )
+        return run_diagnosis(evidence, asked, stop, collecting=collecting, measure=measure, earlier=earlier)
     except typer.Exit as error:
         raise UsageError(nothing) from error
 

@@ -6,13 +6,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-import typer
-
 from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import DOCUMENTS, Destination, Output, ReportFormat, check_table
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.shared_options import FailOn, FailOnOption
+from ldapdiag.cli.option_groups import FailOn, FailOnOption
 from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.report.color import Color
@@ -25,29 +23,21 @@ if TYPE_CHECKING:
 
 StrictOption = Annotated[
     bool,
-    typer.Option(
-        "--strict",
-        help="Exit with 1 for a check that is not judged, too; with 2 if a log was read in part.",
-        rich_help_panel=Panel.GATE,
+    Panel.GATE.option(
+        "--strict", help="Exit with 1 for a check that is not judged, too; with 2 if a log was read in part."
     ),
 ]
 BaselineOption = Annotated[
     Path | None,
-    typer.Option(
+    Panel.GATE.option(
         "--baseline",
         metavar="FILE",
         help="Compare with an earlier report of the same command, written by --format json.",
-        show_default=False,
-        rich_help_panel=Panel.GATE,
     ),
 ]
 FailOnNewOption = Annotated[
     bool,
-    typer.Option(
-        "--fail-on-new",
-        help="Of the findings, let only new and worse ones since --baseline count.",
-        rich_help_panel=Panel.GATE,
-    ),
+    Panel.GATE.option("--fail-on-new", help="Of the findings, let only new and worse ones since --baseline count."),
 ]
 
 
@@ -91,20 +81,14 @@ class LeastSeverity(StrEnum):
 
 SeverityOption = Annotated[
     LeastSeverity,
-    typer.Option(
+    Panel.OUTPUT.option(
         "--severity",
         help="Show findings of at least this severity in the text; counts, other formats and exit code include all.",
-        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 VerboseOption = Annotated[
     bool,
-    typer.Option(
-        "--verbose",
-        "-v",
-        help="Show all rows and findings in full, with origins and skipped files.",
-        rich_help_panel=Panel.OUTPUT,
-    ),
+    Panel.OUTPUT.option("--verbose", "-v", help="Show all rows and findings in full, with origins and skipped files."),
 ]
 
 
@@ -125,12 +109,10 @@ class TextOptions(TypedDict):
 
 SinceOption = Annotated[
     str | None,
-    typer.Option(
+    Panel.EVIDENCE.option(
         "--since",
         metavar="TIME",
         help="Read access logs from TIME on, as in 09:55, -1h (before their end), 2026-11-20T08:45 (UTC).",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
 

@@ -25,10 +25,9 @@ from ldapdiag.cli.interruptible import stoppable
 from ldapdiag.cli.log_gate import check_alone_with, facts_of, judged_by_log
 from ldapdiag.cli.log_selection import Select
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.option_groups import command, is_typed
+from ldapdiag.cli.option_groups import FailOn, FailOnOption, Sudo, Timeout, command, is_typed
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
-from ldapdiag.cli.shared_options import FailOn, FailOnOption, Sudo, Timeout
 from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, with_target
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.dialect import Scanner
@@ -75,94 +74,51 @@ FileArgument = Annotated[
     ),
 ]
 TableOption = Annotated[
-    LogTable | None,
-    typer.Option(
-        "--table",
-        help="Write this table as CSV; default searches.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
-    ),
+    LogTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default searches.")
 ]
 TopOption = Annotated[
-    int,
-    typer.Option(
-        "--top",
-        metavar="N",
-        min=1,
-        max=100_000,
-        help="Show N rows of the main table.",
-        rich_help_panel=Panel.OUTPUT,
-    ),
+    int, Panel.OUTPUT.option("--top", metavar="N", min=1, max=100_000, help="Show N rows of the main table.")
 ]
 ByOption = Annotated[
-    By,
-    typer.Option(
-        "--by", metavar="KEY", help="Group the searches of the main table by this.", rich_help_panel=Panel.OUTPUT
-    ),
+    By, Panel.OUTPUT.option("--by", metavar="KEY", help="Group the searches of the main table by this.")
 ]
 SortOption = Annotated[
     Sort,
-    typer.Option(
+    Panel.OUTPUT.option(
         "--sort",
         metavar="KEY",
         help="Sort the main table by this, the largest first; with --by client or account by time or count.",
-        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 SinceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--since",
-        metavar="TIME",
-        help="Read the logs from TIME on.",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
-    ),
+    str | None, Panel.EVIDENCE.option("--since", metavar="TIME", help="Read the logs from TIME on.")
 ]
-UntilOption = Annotated[
-    str | None,
-    typer.Option(
-        "--until",
-        metavar="TIME",
-        help="Read the logs up to TIME.",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
-    ),
-]
+UntilOption = Annotated[str | None, Panel.EVIDENCE.option("--until", metavar="TIME", help="Read the logs up to TIME.")]
 ZoneOption = Annotated[
     str | None,
-    typer.Option(
+    Panel.EVIDENCE.option(
         "--zone",
         metavar="ZONE",
         help="Assume ZONE for times without a zone (syslog, --since), as in Europe/Berlin; default UTC.",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
-FollowOption = Annotated[
-    bool,
-    typer.Option("--follow", "-f", help="Report again as logs grow, until Ctrl-C.", rich_help_panel=Panel.EVIDENCE),
-]
+FollowOption = Annotated[bool, Panel.EVIDENCE.option("--follow", "-f", help="Report again as logs grow, until Ctrl-C.")]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(
+    Panel.EVIDENCE.option(
         "--workers",
         metavar="N",
         min=1,
         max=64,
         help="Read with N threads where the native scanner reads; default one per core.",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
 ScannerOption = Annotated[
     Scanner | None,
-    typer.Option(
+    Panel.EVIDENCE.option(
         "--scanner",
         help="Use this scanner; default native where installed (389-ds and slapd, much faster), else python. "
         "LDAPDIAG_SCANNER sets it for all commands.",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.cli.option_groups import FailOn
 from ldapdiag.cli.output import print_error, print_gaps
-from ldapdiag.cli.shared_options import FailOn
 from ldapdiag.cli.site_options import found_site, today
 from ldapdiag.errors import UsageError
 from ldapdiag.wording import counted
@@ -56,7 +56,7 @@ def judged_by_log(
     from ldapdiag.cli.judging_options import Gate  # noqa: PLC0415
     from ldapdiag.diagnosis import diagnose  # noqa: PLC0415
     from ldapdiag.evidence.bundle import Bundle  # noqa: PLC0415
-    from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415
+    from ldapdiag.site.configuration import checks_in_force  # noqa: PLC0415
 
     site = found_site(config, files, notices).configuration
     in_force = checks_in_force(installed_checks(), site, today=today())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
@@ -19,72 +17,48 @@ MOST_SHOWN = 1_000
 
 ClientOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Panel.SELECTION.option(
         "--client",
         metavar="ADDRESS",
         help="Count only operations of this client, or of a network, as in 10.1.0.0/16. Repeatable.",
-        show_default=False,
-        rich_help_panel=Panel.SELECTION,
     ),
 ]
 AccountOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--account",
-        metavar="DN",
-        help="Count only operations of this bind DN (anonymous: of none). Repeatable.",
-        rich_help_panel=Panel.SELECTION,
+    Panel.SELECTION.option(
+        "--account", metavar="DN", help="Count only operations of this bind DN (anonymous: of none). Repeatable."
     ),
 ]
 ConnOption = Annotated[
     list[int] | None,
-    typer.Option(
-        "--conn",
-        metavar="N",
-        min=0,
-        help="Count only operations of the connection with this number. Repeatable.",
-        rich_help_panel=Panel.SELECTION,
+    Panel.SELECTION.option(
+        "--conn", metavar="N", min=0, help="Count only operations of the connection with this number. Repeatable."
     ),
 ]
 ShapeOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Panel.SELECTION.option(
         "--shape",
         metavar="FILTER",
         help="Count only searches whose filter is this one except for the values. Repeatable.",
-        show_default=False,
-        rich_help_panel=Panel.SELECTION,
     ),
 ]
 MinEtimeOption = Annotated[
     float,
-    typer.Option(
-        "--min-etime",
-        metavar="SECONDS",
-        parser=DurationOption(),
-        help="Count only operations that took this long.",
-        rich_help_panel=Panel.SELECTION,
+    Panel.SELECTION.option(
+        "--min-etime", metavar="SECONDS", parser=DurationOption(), help="Count only operations that took this long."
     ),
 ]
 CodeOption = Annotated[
     list[int] | None,
-    typer.Option(
-        "--code",
-        metavar="N",
-        min=0,
-        help="Count only operations with this result code. Repeatable.",
-        rich_help_panel=Panel.SELECTION,
+    Panel.SELECTION.option(
+        "--code", metavar="N", min=0, help="Count only operations with this result code. Repeatable."
     ),
 ]
 ShowLinesOption = Annotated[
     int,
-    typer.Option(
-        "--show-lines",
-        metavar="N",
-        min=0,
-        max=MOST_SHOWN,
-        help="Print the lines of the N slowest operations.",
-        rich_help_panel=Panel.SELECTION,
+    Panel.SELECTION.option(
+        "--show-lines", metavar="N", min=0, max=MOST_SHOWN, help="Print the lines of the N slowest operations."
     ),
 ]
 

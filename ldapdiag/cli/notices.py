@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.lazy_dataclass import dataclass
@@ -21,11 +19,8 @@ if TYPE_CHECKING:
 
 QuietOption = Annotated[
     bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        help="Write only errors to standard error: no progress, no warnings, no notices.",
-        rich_help_panel=Panel.OUTPUT,
+    Panel.OUTPUT.option(
+        "--quiet", "-q", help="Write only errors to standard error: no progress, no warnings, no notices."
     ),
 ]
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Callable
+from enum import StrEnum
 from functools import cache, wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,7 @@ from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import shell_words
 from ldapdiag.cli.site_options import ConfigOption, found_site, named_targets, with_target
+from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.lazy_dataclass import NamedTuple
 
@@ -146,3 +148,33 @@ def _typed(context: typer.Context) -> str:
         else:
             words += [parameter.opts[-1], str(value)]
     return shell_words(words)
+
+
+Sudo = Annotated[
+    bool, Panel.COLLECTING.option("--sudo", help="Use sudo -n on the hosts, for evidence that only root can read.")
+]
+Timeout = Annotated[
+    int,
+    Panel.COLLECTING.option(
+        "--timeout",
+        parser=DurationOption(least=1, most=3600, whole=True),
+        metavar="SECONDS",
+        help="Stop waiting for a target after SECONDS.",
+    ),
+]
+
+
+class FailOn(StrEnum):
+    """The lowest severity that makes the exit code 1."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    NEVER = "never"
+
+
+FailOnOption = Annotated[
+    FailOn,
+    Panel.GATE.option("--fail-on", metavar="SEVERITY", help="Exit with 1 for a finding of at least this severity."),
+]

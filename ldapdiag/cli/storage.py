@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from threading import Event
 
-    from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import ReportFormat
     from ldapdiag.cli.notices import Notices
     from ldapdiag.evidence.storage.probe import StorageProbe
@@ -40,44 +39,31 @@ if TYPE_CHECKING:
 
 ProbeOption = Annotated[
     Path | None,
-    typer.Option(
+    Panel.PROBE.option(
         "--probe",
         metavar="DIRECTORY",
         help="Measure first how long syncs take on the volume of DIRECTORY, which you may write to; a server that "
         "runs there is slower meanwhile.",
-        show_default=False,
-        rich_help_panel=Panel.PROBE,
     ),
 ]
 ProbeSecondsOption = Annotated[
     int,
-    typer.Option(
+    Panel.PROBE.option(
         "--probe-seconds",
         parser=DurationOption(least=2, most=600, whole=True),
         metavar="SECONDS",
         help="End the probe after SECONDS.",
-        rich_help_panel=Panel.PROBE,
     ),
 ]
 ProbeSizeOption = Annotated[
-    int,
-    typer.Option(
-        "--probe-size",
-        min=1,
-        max=4096,
-        metavar="MIB",
-        help="Write at most MIB mebibytes.",
-        rich_help_panel=Panel.PROBE,
-    ),
+    int, Panel.PROBE.option("--probe-size", min=1, max=4096, metavar="MIB", help="Write at most MIB mebibytes.")
 ]
 SaveProbeOption = Annotated[
     Path | None,
-    typer.Option(
+    Panel.PROBE.option(
         "--save-probe",
         metavar="FILE",
         help="Write what --probe measured to FILE, which is evidence for ldapdiag storage and diagnose.",
-        show_default=False,
-        rich_help_panel=Panel.PROBE,
     ),
 ]
 
@@ -136,13 +122,7 @@ EvidenceArgument = Annotated[
     ),
 ]
 TableOption = Annotated[
-    StorageTable | None,
-    typer.Option(
-        "--table",
-        help="Write this table as CSV; default volumes.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
-    ),
+    StorageTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default volumes.")
 ]
 
 
@@ -192,7 +172,6 @@ def storage(
         diagnosis = run_diagnosis(
             evidence or [],
             asked,
-            cache(_checks),
             stop,
             kind=ReportKind.STORAGE,
             collecting={"sample_interval_seconds": 0.0, "logs": True},  # disks do not change between snapshots
@@ -203,12 +182,6 @@ def storage(
     raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate))
 
 
-def _checks() -> tuple[AnyCheck, ...]:
-    from ldapdiag.catalogue import storage_checks  # noqa: PLC0415  import late: --help must be quick
-
-    return storage_checks()
-
-
 def _writer(
     report: Callable[[], Mapping[str, Any]], table: StorageTable | None, asked: Judging
 ) -> Callable[[ReportFormat, TextIO], object]:
@@ -216,5 +189,5 @@ def _writer(
     from ldapdiag.report.storage import as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_storage import TABLES  # noqa: PLC0415
 
-    text = partial(as_text.print_storage, **asked.text())
+    text = partial(as_text.StorageScreen.write, **asked.text())
     return writer(report, text, as_json.render, TABLES[table or StorageTable.VOLUMES], asked.formats())

@@ -13,13 +13,12 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ldapdiag.cli.collecting import Binding, Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Output, write_files
-from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption, Recording
+from ldapdiag.cli.diagnose import EvidenceArgument, LdapPortOption, Recording, summary_of
 from ldapdiag.cli.exporter import EveryOption
+from ldapdiag.cli.judging import collected_again, report_of
 from ldapdiag.cli.judging_options import Detail, Gate, Judging
 from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.option_groups import command
@@ -30,10 +29,11 @@ from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.wording import shown_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ldapdiag.cli.watched_logs import Watched
     from ldapdiag.live_view.model import Model
+    from ldapdiag.live_view.replay import Moment
     from ldapdiag.live_view.server import ServerModel
     from ldapdiag.live_view.socket_look import SocketLook
     from ldapdiag.live_view.source import TimedSource
@@ -56,21 +56,15 @@ TABLES_SHARE = 0.05
 
 IntervalOption = Annotated[
     float,
-    typer.Option(
+    Panel.COLLECTING.option(
         "--interval",
         parser=DurationOption(least=1, most=60),
         metavar="SECONDS",
         help="Look at the counters every SECONDS.",
-        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 ReplayOption = Annotated[
-    bool,
-    typer.Option(
-        "--replay",
-        help="Show what was recorded: captures, or a history of --record.",
-        rich_help_panel=Panel.HISTORY,
-    ),
+    bool, Panel.HISTORY.option("--replay", help="Show what was recorded: captures, or a history of --record.")
 ]
 
 
@@ -121,8 +115,7 @@ def top(
     if replay:
         if recording.record:
             raise UsageError("--record excludes --replay: a replay collects nothing")
-        from ldapdiag.cli.replaying import recorded_moments  # noqa: PLC0415  import late
-        from ldapdiag.live_view.replay import Replay  # noqa: PLC0415
+        from ldapdiag.live_view.replay import Replay  # noqa: PLC0415  import late
 
         asked = Judging(Output(), Detail(), Gate(), collecting, quiet=True)
         moments = recorded_moments(evidence or [], asked, stop, Notices(quiet=False))
@@ -286,3 +279,44 @@ def _write(model: Model) -> str:
     except LdapdiagError as error:
         return str(error)
     return f"written: {path} (the diagnosis of {shown_time(report['taken_at'])})"
+
+
+MOST_CAPTURES = 200
+"""Each with up to 10 MB of connections in memory."""
+
+
+def recorded_moments(files: Sequence[str], asked: Judging, stop: Event, notices: Notices) -> list[Moment]:
+    """Return the moments of these files, at least one. Raises LdapdiagError."""
+    from ldapdiag.sources.targets import parse_target  # noqa: PLC0415  import late: --help must be quick
+
+    if not files or any(parse_target(one) for one in files):
+        raise UsageError("--replay: name captures of ldapdiag collect, or a history of --record; no live target")
+    if len(files) > MOST_CAPTURES:
+        raise UsageError(f"--replay: {len(files):,} files, and at most {MOST_CAPTURES} are held; name fewer")
+    moments: list[Moment] = []
+    for place, file in enumerate(files, 1):
+        if stop.is_set():
+            break
+        notices.write(f"reading {place} of {len(files)}: {file}")
+        moments += _of_file(file, asked, stop)
+    if not moments:
+        raise UsageError(f"--replay {files[0]}: no run in it")
+    return moments
+
+
+def _of_file(file: str, asked: Judging, stop: Event) -> Iterator[Moment]:
+    from ldapdiag.live_view.replay import moment_of_run  # noqa: PLC0415  import late
+    from ldapdiag.sources.history.database import is_database  # noqa: PLC0415
+
+    if is_database(Path(file)):
+        from ldapdiag.sources.history.recorded_runs import read  # noqa: PLC0415  import late
+
+        yield from map(moment_of_run, read(Path(file)).runs)
+        return
+    from ldapdiag.analysis.hosts.instances import Instance  # noqa: PLC0415  import late
+    from ldapdiag.report.as_json import moment  # noqa: PLC0415
+
+    diagnosis = collected_again([file], asked, stop, {}, f"--replay {file}: nothing in it can be judged")
+    run = summary_of(diagnosis, 0, f"--replay {file}")
+    monitors = {one.name: one.monitor for one in diagnosis.facts.every(Instance)}
+    yield moment_of_run(run, {**report_of(diagnosis)(), "taken_at": moment(run.taken)}, monitors)

@@ -20,9 +20,8 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, finding_id
+from ldapdiag.report.as_data import cluster_as_data, remedy_as_data
 from ldapdiag.report.changes import change_of, changes_as_data
-from ldapdiag.report.cluster_json import cluster_as_data
-from ldapdiag.report.remedy_as_data import remedy_as_data
 from ldapdiag.report.series import series
 
 if TYPE_CHECKING:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.finding import Severity
-from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ROWS, ReportScreen
 from ldapdiag.report.head import print_head
 from ldapdiag.report.indexes.plan_block import print_plan
-from ldapdiag.report.page import packed, page_for
+from ldapdiag.report.page import packed
 from ldapdiag.report.verdicts import of_outcome, severity_of
 from ldapdiag.wording import counted
 
@@ -27,18 +26,6 @@ SERVERS = 2
 """Servers described without -v."""
 GRAVE = 50
 """Findings of one check at high or critical shown without -v."""
-
-
-def print_report(
-    document: Mapping[str, Any],
-    stream: TextIO,
-    *,
-    verbose: bool = False,
-    color: Color = Color.AUTO,
-    at_least: Severity = Severity.INFO,
-) -> None:
-    """Write the report, with the findings of a severity and above."""
-    Screen(page_for(stream, color), document, verbose=verbose, at_least=at_least).show()
 
 
 class Screen(ReportScreen):

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.finding import Severity
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
+from ldapdiag.report.color import Color
 from ldapdiag.report.findings import TITLE, print_finding
 from ldapdiag.report.head import print_former, print_grown, print_outcomes, print_reprise
 from ldapdiag.report.headline import NOT_READ, first_step, headline
 from ldapdiag.report.not_judged import groups_of, lacks_of
+from ldapdiag.report.page import page_for
 from ldapdiag.report.verdicts import lines_not_understood, of_outcome, severity_of
 from ldapdiag.wording import counted
 
@@ -50,6 +52,19 @@ class ReportScreen:
     at_least: Severity = Severity.INFO
     within: ClassVar[Collection[str]] = frozenset()
     """Checks whose findings the body contains in another form, whatever their severity."""
+
+    @classmethod
+    def write(
+        cls,
+        document: Mapping[str, Any],
+        stream: TextIO,
+        *,
+        verbose: bool = False,
+        color: Color = Color.AUTO,
+        at_least: Severity = Severity.INFO,
+    ) -> None:
+        """Write the report, with the findings of a severity and above."""
+        cls(page_for(stream, color), document, verbose=verbose, at_least=at_least).show()
 
     def show(self) -> None:
         """Print every part."""

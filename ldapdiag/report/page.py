@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.report.cells import cell_len, chop_cells, set_cell_size
 from ldapdiag.report.color import Color, console_settings, may_color
-from ldapdiag.report.neutral import neutral
+from ldapdiag.report.neutral import cell_len, chop_cells, neutral, set_cell_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command import INCIDENT, diagnose, ldapdiag
-from ldapdiag.cli.shared_options import FailOn
+from ldapdiag.cli.option_groups import FailOn
 from ldapdiag.cli.site_options import named_targets, with_target
 from ldapdiag.errors import UsageError
 from ldapdiag.site.configuration import SiteConfiguration, SiteTarget

@@ -19,9 +19,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 import documents
 from lab.certificates import Authority
-from ldapdiag.exporter.collections import Collections
 from ldapdiag.exporter.web_configuration import WebConfiguration
-from ldapdiag.exporter.web_server import LONGEST_PASSWORD, MOST_AT_ONCE, serve
+from ldapdiag.exporter.web_server import LONGEST_PASSWORD, MOST_AT_ONCE, Collections, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ import documents
 import healthy_site
 import storage_site
 from command import INCIDENT
-from ldapdiag.catalogue import index_checks, installed_checks, storage_checks
+from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.as_text import Screen
@@ -50,13 +50,15 @@ def diagnosed(*evidence: Path) -> Diagnosis:
 
 def audited(*evidence: Path) -> Diagnosis:
     """Return the audit of evidence."""
-    return diagnose(gather([str(one) for one in evidence]), index_checks(), kind=ReportKind.INDEXES)
+    return diagnose(
+        gather([str(one) for one in evidence]), installed_checks(ReportKind.INDEXES), kind=ReportKind.INDEXES
+    )
 
 
 def with_storage(*more: Any, whole: bool = True) -> Diagnosis:
     """Return the diagnosis of a server's disks, with further facts; not the whole: without what shows the disks."""
     bundle = storage_site.bundle(*more, whole=whole)
-    return diagnose(bundle, storage_checks(), kind=ReportKind.STORAGE)
+    return diagnose(bundle, installed_checks(ReportKind.STORAGE), kind=ReportKind.STORAGE)
 
 
 def lines_of(diagnosis: Diagnosis, size: str = "80x24", *, verbose: bool = False) -> list[str]:

@@ -17,7 +17,7 @@ from command import INCIDENT
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.finding import Severity
-from ldapdiag.report.as_text import Screen, print_report
+from ldapdiag.report.as_text import Screen
 from ldapdiag.report.page import Page
 from ldapdiag.sources.gathering import gather
 
@@ -50,7 +50,7 @@ class TestIncident:
     def test_looks_as_a_person_has_read_and_approved_it(self, incident: Diagnosis) -> None:
         """A change of it is made by `ldapdiag diagnose examples/incident > tests/report/incident.txt`, and read."""
         stream = StringIO()
-        print_report(documents.of(incident), stream)
+        Screen.write(documents.of(incident), stream)
         assert stream.getvalue() == SCREEN.read_text()
 
     def test_says_first_what_one_would_say_on_the_phone(self, incident: Diagnosis) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldapdiag.report.charts.both_ends import both_ends
-from ldapdiag.report.charts.of_finding import idle_times
+from ldapdiag.report.charts.of_finding import both_ends, idle_times
 from ldapdiag.report.charts.terminal_charts import bar_rows, strip_rows
 from ldapdiag.report.findings import finding_chart
 

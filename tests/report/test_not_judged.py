@@ -11,7 +11,7 @@ import pytest
 import diagnoses
 import documents
 from ldapdiag.finding import NotJudged
-from ldapdiag.report.as_text import print_report
+from ldapdiag.report.as_text import Screen
 from ldapdiag.report.not_judged import FEW, groups_of, lacks_of
 
 
@@ -32,7 +32,7 @@ def about(
 def told(*verdicts: NotJudged, verbose: bool = False) -> list[str]:
     """Return the lines on what was not judged, of a check with these verdicts."""
     stream = StringIO()
-    print_report(documents.of(diagnoses.diagnosis(diagnoses.check("odd", *verdicts))), stream, verbose=verbose)
+    Screen.write(documents.of(diagnoses.diagnosis(diagnoses.check("odd", *verdicts))), stream, verbose=verbose)
     lines = stream.getvalue().splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("not judged"))
     return lines[first : next(number for number, line in enumerate(lines) if line.startswith("gaps"))]

@@ -11,7 +11,7 @@ import pytest
 import diagnoses
 import documents
 from ldapdiag.finding import Severity
-from ldapdiag.report.as_text import print_report
+from ldapdiag.report.as_text import Screen
 from ldapdiag.report.headline import CLEAR, CRASHED, UNKNOWN, headline, reservation
 from ldapdiag.report.html import page as html_page
 from ldapdiag.report.markdown import page as markdown_page
@@ -35,7 +35,7 @@ def test_every_format_begins_with_the_same_sentence(checks: list[Any], label: st
     first = headline(report)
     assert first.label == label
     shown = StringIO()
-    print_report(report, shown)
+    Screen.write(report, shown)
     assert first.text in " ".join(shown.getvalue().split())
     assert f"<h1>{html.escape(first.text)}</h1>" in html_page.render(report)
     assert markdown_page.render(report).split("\n\n")[1].startswith(f"**{label}:** {first.text}")
@@ -58,7 +58,7 @@ def test_a_finding_below_high_does_not_hide_missing_evidence(severity: Severity,
     sentence = f"Nothing worse found, but 2 of {judged + 2} checks lack evidence: not an all-clear"
     assert reservation(report) == (sentence if is_said else "")
     shown = StringIO()
-    print_report(report, shown)
+    Screen.write(report, shown)
     for text in (shown.getvalue(), html_page.render(report), markdown_page.render(report)):
         assert (sentence in " ".join(text.split())) is is_said
 

@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from command import INCIDENT, diagnose, ldapdiag
-from ldapdiag.report.monitoring.gauges import GAUGES
-from ldapdiag.report.monitoring.openmetrics import PREFIX
+from ldapdiag.report.monitoring.gauges import GAUGES, PREFIX
 from systemd_units import complaints, sections
 
 if TYPE_CHECKING:

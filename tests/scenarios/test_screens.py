@@ -16,7 +16,7 @@ import examples
 import healthy_site
 import sick_site
 from command import INCIDENT
-from ldapdiag.catalogue import index_checks, installed_checks
+from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.report_kind import ReportKind
@@ -163,7 +163,7 @@ class TestIndexes:
         assert any(line.endswith(" --script > plan.sh") for line in brief)
 
     def test_of_a_site_with_every_disease(self) -> None:
-        diagnosis = diagnose(sick_site.bundle(), index_checks(), kind=ReportKind.INDEXES)
+        diagnosis = diagnose(sick_site.bundle(), installed_checks(ReportKind.INDEXES), kind=ReportKind.INDEXES)
         rows = rows_of(lines_of(diagnosis))
         for screen in (rows[:ROWS], rows[-ROWS:]):
             assert head_of(diagnosis)[-1] in squeezed(screen)

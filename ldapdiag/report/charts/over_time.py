@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.charts.axis import axis_for, time_scale
-from ldapdiag.report.charts.chart import Line, Numbers, Point, TimeChart
+from ldapdiag.report.charts.chart import Line, Numbers, Point, TimeChart, axis_for, time_scale
 from ldapdiag.wording import number, rounded
 
 if TYPE_CHECKING:

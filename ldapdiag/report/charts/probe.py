@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.storage.probe import MOST_COMMITTERS, MOST_MEASURED, is_lower_bound
-from ldapdiag.report.charts.axis import axis_for
-from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Numbers, Part
+from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Numbers, Part, axis_for
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag import wording
 from ldapdiag.lazy_dataclass import NamedTuple
-from ldapdiag.report.cells import cell_len, chop_cells
-from ldapdiag.report.neutral import neutral
+from ldapdiag.report.neutral import cell_len, chop_cells, neutral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -27,8 +27,7 @@ from ldapdiag.wording import between, number, rounded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ldapdiag.report.charts.axis import Axis
-    from ldapdiag.report.charts.chart import BarChart, Mark, Strip, StripChart, TimeChart
+    from ldapdiag.report.charts.chart import Axis, BarChart, Mark, Strip, StripChart, TimeChart
 
 GLYPHS = {Kind.GHOST: "╍", Kind.SEVERED: "╍", Kind.UNPROVEN: "┄"}
 """Of the parts of a bar that are not live, one cell each."""

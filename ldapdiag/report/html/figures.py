@@ -6,8 +6,6 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.report.charts.axis import axis_for
-from ldapdiag.report.charts.both_ends import both_ends, direction_of
 from ldapdiag.report.charts.chart import (
     Bar,
     BarChart,
@@ -19,8 +17,9 @@ from ldapdiag.report.charts.chart import (
     Part,
     StripChart,
     TimeChart,
+    axis_for,
 )
-from ldapdiag.report.charts.of_finding import TIMEOUT, finding_charts
+from ldapdiag.report.charts.of_finding import TIMEOUT, both_ends, direction_of, finding_charts
 from ldapdiag.report.charts.over_time import length, of_timeline, over_time
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.html.listing import IN_FULL

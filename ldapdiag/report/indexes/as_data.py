@@ -12,9 +12,9 @@ from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, time_with
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime, sum_of
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.finding import Severity, finding_id
+from ldapdiag.report.as_data import remedy_as_data
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.quantities import seconds
-from ldapdiag.report.remedy_as_data import remedy_as_data
 from ldapdiag.wording import counted, percent
 
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ The commands follow, then harmless searches that look bad, and what was not judg
 from __future__ import annotations
 
 from math import fsum
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ReportScreen
 from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_commands, print_step
 from ldapdiag.report.head import print_head
@@ -27,7 +26,7 @@ from ldapdiag.report.indexes.as_data import IN_THE_PLAN
 from ldapdiag.report.indexes.plan_block import PLAN, audit_command, step_of_plan, unindexed_share
 from ldapdiag.report.log.quantities import AccountNames, span
 from ldapdiag.report.log.rows_text import NumberTable
-from ldapdiag.report.page import packed, page_for
+from ldapdiag.report.page import packed
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.report.verdicts import severity_of
 from ldapdiag.servers.index_remedies import expected_in_log, without_script
@@ -54,18 +53,6 @@ ADD = (
     Column("types", "add", words(",".join)),
 )
 """The indexes of a plan."""
-
-
-def print_indexes(
-    document: Row,
-    stream: TextIO,
-    *,
-    verbose: bool = False,
-    color: Color = Color.AUTO,
-    at_least: Severity = Severity.INFO,
-) -> None:
-    """Write the report, with the plan and, beside it, the findings of a severity and above."""
-    IndexScreen(page_for(stream, color), document, verbose=verbose, at_least=at_least).show()
 
 
 class IndexScreen(ReportScreen):

@@ -15,11 +15,11 @@ from ldapdiag.analysis.log.workload import busiest_workers
 from ldapdiag.evidence.log.durations import edges
 from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import SECOND, moment
-from ldapdiag.report.cluster_json import cluster_as_data
+from ldapdiag.report.as_data import cluster_as_data
+from ldapdiag.report.log.json_parts import kind, quantiles, silences, timeline, trend_of
 from ldapdiag.report.log.quantities import seconds
 from ldapdiag.report.log.selected import conditions_as_data, lines_as_data, no_match
 from ldapdiag.report.log.sort import Sort, in_order, totals_in_order
-from ldapdiag.report.log.times_json import kind, quantiles, silences, timeline, trend_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -347,7 +347,7 @@ def _filter_shape(search: SearchGroup, resolution: int) -> FilterShape:
         else {**_slowest(search.slowest, resolution), "filter": search.slowest.subject},
     }
     if search.sorts or search.reported:
-        from ldapdiag.report.log.search_details_json import add_details  # noqa: PLC0415  import late: few logs have them
+        from ldapdiag.report.log.json_parts import add_details  # noqa: PLC0415  import late: few logs have them
 
         add_details(row, search)
     return row

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.timeline import DAY
-from ldapdiag.report.cells import cell_len
 from ldapdiag.report.charts.terminal import bar, shortened
 from ldapdiag.report.log.quantities import day_and_time_of, instant, per_second
 from ldapdiag.report.log.tables import servers_with_marks
-from ldapdiag.report.neutral import neutral
+from ldapdiag.report.neutral import cell_len, neutral
 from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:

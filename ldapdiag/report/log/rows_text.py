@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
-from ldapdiag.report.cells import cell_len
 from ldapdiag.report.charts.terminal import bar, shortened
 from ldapdiag.report.log.tables import OF_REQUESTERS
 from ldapdiag.report.log.times import course, parts_of, pictures, trend_of
-from ldapdiag.report.neutral import neutral
+from ldapdiag.report.neutral import cell_len, neutral
 from ldapdiag.report.page import packed
 from ldapdiag.report.table import Column
 from ldapdiag.servers.close_reasons import CloseKind

@@ -18,7 +18,7 @@ The rows about one volume, each with its label: options in force, disks, what is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.storage.probe import (
     FileOperation,
@@ -27,10 +27,8 @@ from ldapdiag.evidence.storage.probe import (
     is_lower_bound,
 )
 from ldapdiag.evidence.storage.settings import LASTING
-from ldapdiag.finding import Severity
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.charts.terminal_charts import bar_rows
-from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ReportScreen, hint_for
 from ldapdiag.report.findings import (
     FIRST,
@@ -42,7 +40,6 @@ from ldapdiag.report.findings import (
     step_parts,
 )
 from ldapdiag.report.head import print_head
-from ldapdiag.report.page import page_for
 from ldapdiag.report.storage.rows import MARK, probe_remarks, setting_words, stack_words
 from ldapdiag.report.verdicts import of_outcome, severity_of
 from ldapdiag.wording import counted, duration, number, size
@@ -64,18 +61,6 @@ BLOCK = 4096
 """Bytes of the syncs that a server is compared with."""
 IN_FULL = 3
 """Findings with explanation and commands, without -v; further ones have their titles."""
-
-
-def print_storage(
-    document: Plain,
-    stream: TextIO,
-    *,
-    verbose: bool = False,
-    color: Color = Color.AUTO,
-    at_least: Severity = Severity.INFO,
-) -> None:
-    """Write the report, with the findings of a severity and above."""
-    StorageScreen(page_for(stream, color), document, verbose=verbose, at_least=at_least).show()
 
 
 class StorageScreen(ReportScreen):

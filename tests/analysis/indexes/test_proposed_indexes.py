@@ -8,7 +8,7 @@ from audits import UNINDEXED, Audit
 from indexes_389 import limits as limits_of
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.catalogue import index_checks
+from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.servers.indexes.candidates import Cause
@@ -29,7 +29,7 @@ def test_what_an_index_saves_is_not_known_for_an_attribute_that_no_schema_define
         lines.append(HEAD.format(op) + result)
     (tmp_path / "slapd.log").write_text("\n".join(lines) + "\n")
     (tmp_path / "slapd.conf").write_text(CONFIGURATION)
-    diagnosis = diagnose(gather([str(tmp_path)]), index_checks(), kind=ReportKind.INDEXES)
+    diagnosis = diagnose(gather([str(tmp_path)]), installed_checks(ReportKind.INDEXES), kind=ReportKind.INDEXES)
     (coverage,) = diagnosis.facts.every(IndexCoverage)
     (scan,) = coverage.scans
     assert scan.obstacle is not None

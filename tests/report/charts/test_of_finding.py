@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from command import ldapdiag
-from ldapdiag.report.charts.both_ends import both_ends
 from ldapdiag.report.charts.chart import BarChart, Chart, MarkKind, StripChart
-from ldapdiag.report.charts.of_finding import finding_charts
+from ldapdiag.report.charts.of_finding import both_ends, finding_charts
 
 INCIDENT = Path(__file__).parents[3] / "examples" / "incident"
 

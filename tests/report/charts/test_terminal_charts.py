@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from ldapdiag.analysis.idle.idle_ages import bin_edges
-from ldapdiag.report.charts.both_ends import both_ends
-from ldapdiag.report.charts.of_finding import idle_times
+from ldapdiag.report.charts.of_finding import both_ends, idle_times
 from ldapdiag.report.charts.over_time import chart_of
 from ldapdiag.report.charts.terminal import BarPart, parted_bars
 from ldapdiag.report.charts.terminal_charts import bar_rows, strip_rows, time_rows

@@ -10,7 +10,7 @@ import html5lib
 import pytest
 
 import documents
-from ldapdiag.report.charts.both_ends import both_ends
+from ldapdiag.report.charts.of_finding import both_ends
 from ldapdiag.report.html.page import render
 
 if TYPE_CHECKING:

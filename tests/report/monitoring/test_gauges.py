@@ -13,8 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 import documents
 from command import INCIDENT, diagnose, ldapdiag
-from ldapdiag.report.monitoring.gauges import GAUGES, LONGEST_LABEL, MOST, OTHER
-from ldapdiag.report.monitoring.openmetrics import render
+from ldapdiag.report.monitoring.gauges import GAUGES, LONGEST_LABEL, MOST, OTHER, render
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:

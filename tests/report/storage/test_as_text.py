@@ -19,13 +19,13 @@ import examples
 import facts
 import storage_site
 from command import INCIDENT
-from ldapdiag.catalogue import storage_checks
+from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, FileSystemSpace, MountTable, Space
 from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSetting
-from ldapdiag.report.storage.as_text import print_storage, volume_rows
+from ldapdiag.report.storage.as_text import StorageScreen, volume_rows
 from ldapdiag.sources.gathering import gather
 from report.screens import SIZES, lines_of, rows_of, with_storage
 
@@ -87,7 +87,7 @@ class TestScreen:
             }
         ]
         stream = StringIO()
-        print_storage(report | {"storage": [storage, *other], "probes": [probe, *slow]}, stream)
+        StorageScreen.write(report | {"storage": [storage, *other], "probes": [probe, *slow]}, stream)
         told = [line for line in stream.getvalue().splitlines() if line.startswith("sync ")]
         assert [part in line for line, part in zip(told, ("10.4 ms", "9 s"), strict=True)] == [True, True]
 
@@ -168,7 +168,7 @@ def volumes() -> list[dict[str, Any]]:
 def hostile_storage(text: str) -> Diagnosis:
     """Return the diagnosis of a server with a text in each field of what shows its storage."""
     bundle = Bundle(facts=(*storage_site.server(), *hostile(text)))
-    return diagnose(bundle, storage_checks(), kind=ReportKind.STORAGE)
+    return diagnose(bundle, installed_checks(ReportKind.STORAGE), kind=ReportKind.STORAGE)
 
 
 def hostile(text: str) -> list[Any]:

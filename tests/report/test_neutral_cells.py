@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich import cells as theirs
 
-from ldapdiag.report import cells
+from ldapdiag.report import neutral as cells
 
 TEXTS = st.text(st.sampled_from([*"ab …·█▏─", "é", "漢", "\u0301", "\u200d", "😀"]), max_size=30) | st.text(max_size=30)
 

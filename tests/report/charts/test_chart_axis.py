@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.report.charts.axis import EPOCH, MOST_TICKS, axis_for, time_scale
+from ldapdiag.report.charts.chart import EPOCH, MOST_TICKS, axis_for, time_scale
 
 LARGEST = st.one_of(st.integers(0, 10**15), st.floats(1e-9, 1e15), st.floats(1e-9, 1))
 BEGINS = st.floats(0, 7e9).map(lambda seconds: EPOCH + timedelta(seconds=seconds))

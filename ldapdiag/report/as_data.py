@@ -1,10 +1,12 @@
-"""A remedy in a report object (docs/contract.md)."""
+"""A remedy, and the work of a cluster, in a report object (docs/contract.md)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldapdiag.documents.log import Cluster
+    from ldapdiag.evidence.cluster_work import ClusterWork
     from ldapdiag.remedy import Remedy
 
 
@@ -24,4 +26,18 @@ def remedy_as_data(remedy: Remedy) -> dict[str, Any]:
         "undo": remedy.undo,
         "verify": remedy.verify,
         "alternative": remedy.is_alternative,
+    }
+
+
+def cluster_as_data(work: ClusterWork | None) -> Cluster | None:
+    """Return it as plain values; None: the logs were read here."""
+    if work is None:
+        return None
+    return {
+        "engine": work.engine,
+        "workers": work.workers,
+        "tasks": work.tasks,
+        "retried": work.retried,
+        "task_bytes": work.task_bytes,
+        "read_here": list(work.read_here),
     }

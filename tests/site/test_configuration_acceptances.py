@@ -16,15 +16,13 @@ from command import INCIDENT, diagnose, ldapdiag
 from ldapdiag.check import Check, check
 from ldapdiag.cli.judging import exit_code
 from ldapdiag.cli.judging_options import Gate
-from ldapdiag.cli.shared_options import FailOn
+from ldapdiag.cli.option_groups import FailOn
 from ldapdiag.diagnosis import Diagnosis
 from ldapdiag.diagnosis import diagnose as judged_by
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, Judged, NotJudged, Severity, Standing, finding_id
-from ldapdiag.site.acceptances import decide
-from ldapdiag.site.checks_in_force import checks_in_force
-from ldapdiag.site.configuration import AcceptedFinding, SiteConfiguration
+from ldapdiag.site.configuration import AcceptedFinding, SiteConfiguration, checks_in_force, decide
 from ldapdiag.sources.gathering import gather
 
 TODAY = date(2026, 11, 23)

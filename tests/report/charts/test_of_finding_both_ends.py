@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.report.charts.both_ends import MOST_GROUPS, both_ends, direction_of
 from ldapdiag.report.charts.chart import Kind, Part
+from ldapdiag.report.charts.of_finding import MOST_GROUPS, both_ends, direction_of
 
 COUNT = st.integers(0, 10**6)
 NAME = st.text(max_size=30)
