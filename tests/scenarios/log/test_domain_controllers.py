@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command import ldapdiag
+from forest import schema_ldif
 from log.windows_events import EXPORTS, Event, as_csv, as_viewer, as_xml, event
 
 if TYPE_CHECKING:
@@ -68,6 +69,21 @@ def test_every_report_says_which_searches_are_logged(command: str, events: list,
 
     assert said in text
     assert (LONG in text) is (said != "about every search was logged")
+
+
+@pytest.mark.parametrize(("of", "label"), [(100, "unknown"), (4, "clear")])
+def test_no_all_clear_where_searches_were_not_judged(of: int, label: str, tmp_path: Path) -> None:
+    odd = [event(n, " (a\u202eb=7) ", visited=20_000, preventing="none", milliseconds=9) for n in range(of)]
+    plain = [event(n, " (cn=x) ", visited=1, used="idx_cn:1:N;", milliseconds=9) for n in range(100 - of)]
+    (tmp_path / "events.xml").write_text(as_xml([*odd, *plain]))
+    (tmp_path / "schema.ldf").write_text(schema_ldif())
+
+    found = ldapdiag("indexes", tmp_path, "--format", "json").report
+    text = " ".join(ldapdiag("indexes", tmp_path).text.split())
+
+    assert f"{label} Nothing wrong found" in text
+    assert f"{of} of 100 searches" in text
+    assert found["indexes"][0]["unjudged"]["searches"] == of
 
 
 def test_a_log_alone_does_not_show_its_thresholds_even_beside_the_registry(tmp_path: Path) -> None:
