@@ -116,7 +116,7 @@ def judge(
     cut = [row for row in coverage.scans if row.filter is None and row.worth_an_index]
     if cut:
         searches = counted(sum(row.count for row in cut), "unindexed search")
-        reason = f"the log truncates the filters of {searches}"
+        reason = f"the filters of {searches} are cut off in the log, or are none of RFC 4515"
         yield NotJudged(subject=f"long filters at {plan.server}", reason=reason, how="ask the owners of the clients")
     for one in find_unhelped_scans(coverage, HOW_TO_JUDGE) if coverage.indexes is not None else ():
         if one.worth_a_change:

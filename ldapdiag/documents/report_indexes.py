@@ -61,6 +61,19 @@ class IndexedSearches(TypedDict):
     wants: list[list[WantedIndex]]
 
 
+class UnjudgedSearches(TypedDict):
+    """Searches of which the evidence does not show whether an index helps, beside all searches of the log."""
+
+    etime_seconds: float
+    """At most."""
+    of_etime_seconds: float
+    of_searches: int
+    searches: int
+    """Their filter or request is not in the log, or not one of RFC 4515; they are outside every suffix, perhaps pages,
+    older than an index, or beyond the costliest kinds; or the configuration or schema in the evidence does not decide.
+    """
+
+
 class UnusedIndexRow(TypedDict):
     """An index that no search of the log used."""
 
@@ -208,3 +221,5 @@ class IndexReport(TypedDict):
     """Of slow searches of which neither the log nor an index configuration shows whether they use an index."""
     unindexed_etime_seconds: float
     """At least: `not_judged` says how much of what is not judged is in it; that of undecided ones is not."""
+    unjudged: UnjudgedSearches
+    """What is not judged of all searches."""

@@ -8,6 +8,7 @@ from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.cluster_work import ClusterWork
+    from ldapdiag.evidence.host_facts import EventThresholds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,8 @@ class PassedOver:
     reason: str
     files: int = 0
     """How many files of evidence it contains, as far as its first files were looked at."""
+    thresholds: EventThresholds | None = None
+    """With which the log beside it was written, where it says that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

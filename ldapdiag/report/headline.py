@@ -20,7 +20,7 @@ from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtent
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import NEXT, NO_COMMAND, Severity
 from ldapdiag.lazy_dataclass import NamedTuple, dataclass
-from ldapdiag.report.not_judged import lacks_of
+from ldapdiag.report.not_judged import lacks_of, unjudged_part, unjudged_share
 from ldapdiag.report.verdicts import is_accepted, of_outcome, severity_of
 from ldapdiag.wording import counted
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST = 0.75
 """Share of the checks that must judge, so that no finding is an all-clear."""
+LARGE_PART = 0.1
+"""Share of the searches of an index report, or of their time, without which there is no all-clear."""
 CLEAR, UNKNOWN, NOT_READ, CRASHED = "clear", "unknown", "NOT READ", "CRASHED"
 NOTHING_WRONG, NOTHING_WORSE = "Nothing wrong found", "Nothing worse found"
 CURED_BY = {
@@ -107,7 +109,7 @@ def _rest(document: Mapping[str, Any], nothing: str = NOTHING_WRONG) -> Headline
     """Return what the verdicts without a finding amount to.
 
     The rule of every format: an all-clear is a claim, and needs most checks to judge, and none to crash. Of a report on
-    storage the decisive ones have to judge every subject.
+    storage the decisive ones have to judge every subject, and of one on indexes nearly all searches are to be judged.
     """
     checks: dict[str, set[str]] = {}
     for verdict in document["verdicts"]:
@@ -122,11 +124,16 @@ def _rest(document: Mapping[str, Any], nothing: str = NOTHING_WRONG) -> Headline
         return Headline(UNKNOWN, f"{nothing}, but it is not known {DECISIVE[check]}", _unknown(document))
     if not checks:
         return Headline(UNKNOWN, "No check had anything to judge: not an all-clear")
+    plans = document.get("indexes", ())
+    parts = [f"{unjudged_part(plan)} at {plan['server']}" for plan in plans if unjudged_part(plan)]
+    if any(unjudged_share(plan) >= LARGE_PART for plan in plans):
+        return Headline(UNKNOWN, f"{nothing}, but {'; '.join(parts)}: not an all-clear")
     judged = len(checks) - len(unjudged)
     if judged < MOST * len(checks):
         lacking = f"{len(unjudged):,} of {counted(len(checks), 'check')} lack{'s' * (len(unjudged) == 1)} evidence"
         return Headline(UNKNOWN, f"{nothing}, but {lacking}: not an all-clear", _unknown(document))
     lacking = f"; {counted(len(unjudged), 'check')} could not judge" if unjudged else ""
+    lacking = "; ".join(filter(None, (lacking, *parts)))
     left_out = f"; {counted(len(document['disabled']), 'check')} disabled by this site" if document["disabled"] else ""
     unread = f"; {counted(len(document['gaps']), 'gap')} in the evidence" if document["gaps"] else ""
     return Headline(CLEAR, f"{nothing} by {counted(judged, 'check')}{lacking}{left_out}{unread}")
@@ -158,7 +165,11 @@ def first_step(document: Mapping[str, Any], first: Headline | None) -> FirstStep
         return FirstStep(next(without, "").removeprefix(NEXT) or f"read what to do: ldapdiag checks {worst['check']}")
     if first.label == NOT_READ and document["shortfall"]:
         return FirstStep(document["shortfall"]["how"] or "")
-    return FirstStep(_collect(document)) if first.label == UNKNOWN else None
+    if first.label != UNKNOWN:
+        return None
+    unjudged = (one for one in of_outcome(document, "not-judged") if one["check"] == "missing-index")
+    hows = (one["how"] for one in unjudged if "indexes" in document and one["how"])
+    return FirstStep(next(hows, "") or _collect(document))
 
 
 def _cures(document: Mapping[str, Any], worst: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

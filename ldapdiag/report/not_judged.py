@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
+from ldapdiag.wording import counted, duration, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -144,6 +145,21 @@ def _group(reasons: list[Reason], names: int) -> Group:
 def _names(subjects: Iterable[str]) -> set[str]:
     """Return the words of subjects that are names."""
     return {word for subject in subjects for word in subject.split()} - {"->", "at", "of"}
+
+
+def unjudged_share(plan: Mapping[str, Any]) -> float:
+    """Return the share of the searches of an index plan that were not judged: of their number or time, the larger."""
+    lacking = plan["unjudged"]
+    pairs = ((lacking[one], lacking[f"of_{one}"]) for one in ("searches", "etime_seconds"))
+    return max((part / whole for part, whole in pairs if whole), default=0.0)
+
+
+def unjudged_part(plan: Mapping[str, Any]) -> str:
+    """Return the same in words: `90 of 100 searches (160 s of 163 s) not judged`; empty: all were."""
+    lacking = plan["unjudged"]
+    took = f" ({duration(lacking['etime_seconds'])} of {duration(lacking['of_etime_seconds'])})"
+    many = f"{number(lacking['searches'])} of {counted(lacking['of_searches'], 'search', 'searches')}"
+    return f"{many}{took if lacking['of_etime_seconds'] else ''} not judged" if lacking["searches"] else ""
 
 
 def _pattern(text: str, names: Iterable[str]) -> str:

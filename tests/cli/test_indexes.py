@@ -108,6 +108,14 @@ class TestText:
             "answers_right",
         ]
 
+    @pytest.mark.parametrize(
+        ("old", "new"), [(b"(displayName=joe)", "(display\u202eName=joe)".encode()), (b"dc=example", b"dc=elsewhere")]
+    )
+    def test_a_search_that_cannot_be_judged_is_no_all_clear(self, access, dse, old, new):
+        access.write_bytes(QUICK + SCAN.replace(old, new))
+        text = " ".join(indexes(access, dse).text.split())
+        assert "unknown Nothing wrong found, but 1 of 41 searches (63" in text
+
     def test_of_a_tidy_server_is_short_and_ends_with_zero(self, access, dse):
         access.write_bytes(QUICK)
         ran = indexes(access, dse)

@@ -83,6 +83,8 @@ class IndexCoverage:
     """Those that are not judged one by one, and not in `searches`; None: there are none."""
     outside_suffixes: int
     """The number of searches below no configured suffix."""
+    not_audited: tuple[SearchGroup, ...]
+    """These, and those whose request is not in the log."""
     indexes: ServerIndexes | None
     """None: the index configuration was not collected."""
     etime: int
@@ -168,11 +170,13 @@ def audit_searches(
         for search, (_, databases), total in zip(known, found, totals, strict=True)
     ]
     covered = worth_an_index(without_outweighed(proposed), traffic.seconds)
+    outside = tuple(group for group in workload.searches if _is_outside(group, simulated))
     return IndexCoverage(
         server=server.name,
         host=server.host,
         family=family,
-        outside_suffixes=sum(group.count for group in workload.searches if _is_outside(group, simulated)),
+        outside_suffixes=sum(group.count for group in outside),
+        not_audited=(*outside, *(group for group in workload.searches if group.unidentified)),
         searches=tuple(sorted(covered, key=_rank)),
         remaining=remaining,
         indexes=indexes,

@@ -44,6 +44,8 @@ SORTED_AS_NUMBERS = "integerOrderingMatch"
 
 NOT_UNHELPED = (Cause.NOT_BUILT, Cause.YOUNGER, Cause.PAGES)
 """Obstacles of scans that an index may help."""
+NOT_KNOWN = (Cause.YOUNGER, Cause.PAGES, Cause.NOT_EXPORTED)
+"""Those of which it is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +160,11 @@ class IndexPlan:
     def unhelped(self) -> tuple[SearchCoverage, ...]:
         """Return the scans that no index helps."""
         return tuple(scan for scan in self.remaining if not _has(scan, *NOT_UNHELPED))
+
+    @property
+    def unjudged(self) -> tuple[SearchCoverage, ...]:
+        """Return the scans of which the evidence does not show whether an index helps."""
+        return tuple(scan for scan in self.remaining if scan.filter is None or _has(scan, *NOT_KNOWN))
 
     @property
     def before(self) -> int:

@@ -12,13 +12,17 @@ from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, duration, number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.host_facts import EventThresholds
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.servers.traits import LogThresholds
 
 QUERY = r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters"
-UNKNOWN = f"which no log shows: give the output of {QUERY} to ldapdiag diagnose or indexes"
+UNKNOWN = f"which no log shows: give the output of {QUERY} beside it"
+FEW = 3
+"""Paths named."""
 
 
 def has_no_times(segment: Segment) -> bool:
@@ -80,6 +84,12 @@ def _applying(settings: EventThresholds, default: LogThresholds) -> LogThreshold
 def unplaced(path: str) -> str:
     """Return a sentence on an export of thresholds that names no server, beside several: it counts for none."""
     return f"{path} names no server, so its thresholds count for none: put it with the events of its server alone"
+
+
+def of_several(found: Sequence[EventThresholds]) -> str:
+    """Return a clause on exports of thresholds that may not be those of every server of a log."""
+    names = ", ".join(one.origin.path.rpartition("/")[2] for one in found[:FEW])
+    return f"{names} not used: this report adds up several servers, ldapdiag indexes has them one by one"
 
 
 def _configured(settings: EventThresholds, default: LogThresholds) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.searches import Requester
     from ldapdiag.diagnosis import Diagnosis
 
+UNREADABLE = "not known: its filter is cut off in the log, or is none of RFC 4515"
 MOST_SHAPES = 50
 """Filter shapes with their time before and with the plan."""
 MISSING, COSTLY = "missing-index", "costly-search"
@@ -68,7 +69,8 @@ def _summary(plan: IndexPlan, coverage: IndexCoverage) -> str:
     remaining = coverage.remaining
     costliest = f"the costliest {counted(remaining.judged, 'kind')} of search" if remaining else ""
     if not plan.indexes:
-        return f"no index to add{f' for {costliest}' if costliest else ''}"
+        judged = " for the searches that were judged" if _unjudged(plan, coverage)["searches"] else ""
+        return f"no index to add{f' for {costliest}' if costliest else judged}"
     scanned = sum(row.etime for row in coverage.scans)
     changes = counted(len(plan.indexes), "index change")
     refused = counted(plan.refused, "refused search", "refused searches")
@@ -136,6 +138,7 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),
         "outside_suffixes": coverage.outside_suffixes,
+        "unjudged": _unjudged(plan, coverage),
         "not_used": [
             {
                 "backend": one.backend.name,
@@ -162,6 +165,20 @@ def _remaining(remaining: RemainingSearches | None) -> dict[str, Any]:
             "etime_seconds": seconds(remaining.etime),
             "unindexed_etime_seconds": {"least": seconds(least), "most": seconds(most)},
         }
+    }
+
+
+def _unjudged(plan: IndexPlan, coverage: IndexCoverage) -> dict[str, float]:
+    """Return the searches of which it is not known whether an index helps, and their time at most, beside all."""
+    found = [(one.count, one.etime) for one in (*plan.unjudged, *coverage.undecided)]
+    found += [(one.count, one.etime) for one in coverage.not_audited]
+    if (rest := coverage.remaining) is not None and rest.unindexed.most:
+        found.append((rest.count, rest.unindexed.most))
+    return {
+        "searches": sum(count for count, _ in found),
+        "of_searches": coverage.count + sum(one.count for one in coverage.not_audited),
+        "etime_seconds": seconds(sum(etime for _, etime in found)),
+        "of_etime_seconds": seconds(coverage.etime),
     }
 
 
@@ -269,7 +286,11 @@ def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
 def _obstacle(row: SearchCoverage) -> dict[str, str | None]:
     """Return why no index helps, and the part of the filter that is about; null where one does."""
     if row.filter is None:
-        return {"cause": None, "part": None, "reason": "not known: its filter was cut off in the log"}
+        return {
+            "cause": None,
+            "part": None,
+            "reason": UNREADABLE,
+        }
     if row.obstacle is None:
         return {"cause": None, "part": None, "reason": None}
     return {"cause": str(row.obstacle.cause), "part": row.obstacle.text, "reason": row.obstacle.reason}

@@ -26,6 +26,7 @@ from ldapdiag.report.indexes.as_data import IN_THE_PLAN
 from ldapdiag.report.indexes.plan_block import PLAN, audit_command, step_of_plan, unindexed_share
 from ldapdiag.report.log.quantities import AccountNames, span
 from ldapdiag.report.log.rows_text import NumberTable
+from ldapdiag.report.not_judged import unjudged_part
 from ldapdiag.report.page import packed
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.report.verdicts import severity_of
@@ -45,6 +46,8 @@ FEW = 4
 MOST_ROWS = 100
 """Of the few lines of a plan; those of more are in the script alone."""
 MONTH = 30 * 24 * 3600
+NOT_KNOWN = (None, "not-exported")
+"""Causes: the filter cannot be read, the schema in the evidence lacks its attribute."""
 
 
 ADD = (
@@ -102,6 +105,7 @@ class IndexScreen(ReportScreen):
                 f"{span(round(plan['log_seconds'] * SECOND))} of log",
                 counted(plan["searches"], "search", "searches"),
                 f"{duration(plan['etime_seconds'])} of search time, {unindexed_share(plan)} of it without an index",
+                *filter(None, [unjudged_part(plan)]),
             ],
             "bold",
         )
@@ -113,7 +117,7 @@ class IndexScreen(ReportScreen):
 
     def plan(self, plan: Row, *, is_first: bool) -> None:
         """Print the indexes to add, the saving, and the commands."""
-        self.page.labelled(PLAN, plan["summary"], "bold red" if plan["plan"] else "bold green", "bold")
+        self.page.labelled(PLAN, plan["summary"], _color(plan), "bold")
         step = self.step(plan)
         if step is None:
             return
@@ -203,7 +207,10 @@ class IndexScreen(ReportScreen):
         self.searches("not built", "an index is configured for these: build it", plan["not_built"], _why)
         self.indexed_later(plan)
         self.searches("pages", "not judged: each result may be a page of a larger one", plan["perhaps_pages"], _why)
-        self.searches("no index", "would help", plan["no_index_helps"], _why)
+        known = [row for row in plan["no_index_helps"] if row["cause"] not in NOT_KNOWN]
+        unknown = [row for row in plan["no_index_helps"] if row["cause"] in NOT_KNOWN]
+        self.searches("not judged", "whether an index would help", unknown, _why)
+        self.searches("no index", "would help", known, _why)
         self.searches("not worth", "an index: they take little time", plan["not_worth_an_index"], _needs)
         if plan["outside_suffixes"]:
             many = counted(plan["outside_suffixes"], "search", "searches")
@@ -268,6 +275,10 @@ class IndexScreen(ReportScreen):
             shown = finding["acceptance"] or (self.verbose and severity_of(finding) > Severity.INFO)
             if finding["check"] not in IN_THE_PLAN or shown:
                 self.finding(finding, step)
+
+
+def _color(plan: Row) -> str:
+    return "bold red" if plan["plan"] else "bold" if plan["unjudged"]["searches"] else "bold green"
 
 
 def _etime(rows: Sequence[Row]) -> float:

@@ -88,7 +88,7 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
     segment = work.segment
     zones = sorted(zone.decode("utf-8", "backslashreplace") for zone in segment.zones if zone)
     return {
-        **_logged(work),  # type: ignore[typeddict-item]  # mypy reads no optional keys there
+        **_logged(read),  # type: ignore[typeddict-item]  # mypy reads no optional keys there
         "schema": SCHEMA,
         "scanner": read.scanner,
         "cluster": cluster_as_data(read.cluster),
@@ -296,13 +296,18 @@ def _failures_of(group: Failures) -> FailedBindGroup:
     }
 
 
-def _logged(work: Workload) -> dict[str, str]:
-    """Return which searches the log has, where it has some alone."""
+def _logged(read: LogContent) -> dict[str, str]:
+    """Return which searches the log has, where it has some alone: by the thresholds of its server beside it."""
+    work = read.workload
     if not work.segment.least_visited:
         return {}
-    from ldapdiag.analysis.log.logged_share import what_is_logged  # noqa: PLC0415  import late: most logs have all
+    from ldapdiag.analysis.log.logged_share import of_several, what_is_logged  # noqa: PLC0415  import late
 
-    logged = what_is_logged(work.segment, work.family)
+    found = [one.thresholds for one in read.passed_over if one.thresholds]
+    is_of_one = len(found) == len(read.streams) == 1 and len(work.segment.instances) <= 1
+    logged = what_is_logged(work.segment, work.family, found[0] if is_of_one else None)
+    if logged and found and not is_of_one:
+        logged = f"{of_several(found)}; {logged}"
     return {"logged": logged} if logged else {}
 
 

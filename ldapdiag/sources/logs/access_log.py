@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import closing, contextmanager, suppress
-from dataclasses import field
+from dataclasses import field, replace
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
@@ -189,7 +189,7 @@ class ScannedLogs:
     def passed_over(self) -> tuple[PassedOver, ...]:
         """Return the files that are no access logs."""
         others = [log for log in self.not_logs if not isinstance(log, Gap)]
-        return tuple(PassedOver(target=other.target, reason=other.reason) for other in others)
+        return tuple(replace(other, files=0) for other in others)
 
     @property
     def times(self) -> tuple[int, int] | None:

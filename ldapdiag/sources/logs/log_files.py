@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import tzinfo
 
+    from ldapdiag.evidence.host_facts import EventThresholds
     from ldapdiag.evidence.log.date_order import DateOrder, Stamp
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.scan import Scan
@@ -55,6 +56,8 @@ USUAL = (
     "as such times are mostly written. If its days are wrong, " + AS_XML
 )
 
+REGISTRY = b"\\Services\\"
+"""In the head of an export that may have thresholds."""
 MOST_OF_HEADER = 1 << 12
 
 MARKS_WITHIN = 5_000
@@ -253,6 +256,20 @@ def _of_server(file: LogFile, server: Server, lines: Input) -> LogFile | NotALog
     return replace(own, input=named, last_time=last_time, server=server)
 
 
+def _thresholds(found: Input) -> EventThresholds | None:
+    """Return the thresholds of events 1644 in an export of the registry; None for another file, or a longer one."""
+    if REGISTRY not in found.head or len(found.head) >= HEAD_BYTES:
+        return None
+    from ldapdiag.evidence.document import Document  # noqa: PLC0415  import late: most logs have none beside them
+    from ldapdiag.evidence.formats import head_of  # noqa: PLC0415
+    from ldapdiag.evidence.host_formats import windows_registry  # noqa: PLC0415
+
+    if not windows_registry.recognises(head_of(found.name, found.head, whole=True)):
+        return None
+    lines = found.head.decode(errors="replace").splitlines()
+    return next(iter(windows_registry.read(Document(path=found.label, source=lines))))
+
+
 def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None = None) -> LogFile | NotALog:
     """Return an input as a log file, with the lines of all servers in it, or the reason why it is not one.
 
@@ -274,7 +291,7 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
         reason = refusal(found.head) or f"is not an access log ({beginning_of(found.head)})"
         if _is_header_only(found.head):
             return _without_record(found, reason)
-        return PassedOver(target=found.label, reason=reason)
+        return PassedOver(target=found.label, reason=reason, thresholds=_thresholds(found))
     year_end = found.taken.end if found.taken else found.changed
     hints = Hints(year_end=year_end) if zone is None else Hints(year_end=year_end, zone=zone)
     if dialect.stamps is not None:

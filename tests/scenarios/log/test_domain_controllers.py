@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command import ldapdiag
+from forest import schema_ldif
 from log.windows_events import EXPORTS, Event, as_csv, as_viewer, as_xml, event
 
 if TYPE_CHECKING:
@@ -70,18 +71,47 @@ def test_every_report_says_which_searches_are_logged(command: str, events: list,
     assert (LONG in text) is (said != "about every search was logged")
 
 
-def test_a_log_alone_does_not_show_its_thresholds_even_beside_the_registry(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("of", "label"), [(100, "unknown"), (4, "clear")])
+def test_no_all_clear_where_searches_were_not_judged(of: int, label: str, tmp_path: Path) -> None:
+    odd = [event(n, " (a\u202eb=7) ", visited=20_000, preventing="none", milliseconds=9) for n in range(of)]
+    plain = [event(n, " (cn=x) ", visited=1, used="idx_cn:1:N;", milliseconds=9) for n in range(100 - of)]
+    (tmp_path / "events.xml").write_text(as_xml([*odd, *plain]))
+    (tmp_path / "schema.ldf").write_text(schema_ldif())
+
+    found = ldapdiag("indexes", tmp_path, "--format", "json").report
+    text = " ".join(ldapdiag("indexes", tmp_path).text.split())
+
+    assert f"{label} Nothing wrong found" in text
+    assert f"{of} of 100 searches" in text
+    assert found["indexes"][0]["unjudged"]["searches"] == of
+
+
+@pytest.mark.parametrize("command", ["log", "diagnose", "indexes"])
+def test_the_registry_beside_the_events_of_one_server_says_which_are_logged(command: str, tmp_path: Path) -> None:
     (tmp_path / "events.xml").write_text(as_xml([walking(number) for number in range(40)]))
     (tmp_path / "registry.txt").write_text(
         "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Services\\NTDS\\Parameters\n"
         "    Expensive Search Results Threshold    REG_DWORD    0x1\n"
     )
 
-    alone, judged = (" ".join(ldapdiag(command, tmp_path).text.split()) for command in ("log", "diagnose"))
+    text = " ".join(ldapdiag(command, tmp_path).text.split())
 
-    assert "If those applied (which no log shows: give the output of reg query" in alone
-    assert "(Expensive Search Results Threshold of 1)" in judged
-    assert LONG not in judged
+    assert "(Expensive Search Results Threshold of 1)" in text
+    assert LONG not in text
+
+
+def test_the_registry_beside_the_events_of_several_servers_is_of_none(tmp_path: Path) -> None:
+    (tmp_path / "one.xml").write_text(as_xml([walking(number) for number in range(40)]))
+    (tmp_path / "two.xml").write_text(as_xml([event(number, server="DC2") for number in range(40)]))
+    (tmp_path / "registry.txt").write_text(
+        "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Services\\NTDS\\Parameters\n"
+        "    Expensive Search Results Threshold    REG_DWORD    0x1\n"
+    )
+
+    text = " ".join(ldapdiag("log", tmp_path).text.split())
+
+    assert "registry.txt not used: this report adds up several servers" in text.replace("Registry", "registry")
+    assert "(Expensive Search Results Threshold of 1)" not in text
 
 
 def test_thresholds_that_the_log_contradicts_are_not_those_of_the_log(tmp_path: Path) -> None:
