@@ -55,8 +55,8 @@ def client_settings(
         All clients of a server with an idle timeout of 5 minutes:
             ldapdiag client-settings --idle-timeout 5m
     """
-    from ldapdiag.report.as_data import remedy_as_data  # noqa: PLC0415
-    from ldapdiag.report.findings import print_remedy  # noqa: PLC0415  import late: --help is quick
+    from ldapdiag.report.as_data import remedy_as_data  # noqa: PLC0415  import late: --help is quick
+    from ldapdiag.report.findings import print_remedy  # noqa: PLC0415
     from ldapdiag.report.page import page_for  # noqa: PLC0415
     from ldapdiag.servers.client_settings.choosing import EVERY_SOFTWARE, settings_by_name, software_named  # noqa: PLC0415  import late
 

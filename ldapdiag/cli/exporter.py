@@ -88,8 +88,8 @@ def exporter(  # noqa: PLR0913  option by option
     """
     if collecting.binding.prompt:
         raise UsageError("-W: a daemon cannot be asked for a password before each collection; use -y FILE")
-    from ldapdiag.exporter.web_configuration import read  # noqa: PLC0415
-    from ldapdiag.exporter.web_server import Collections  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.exporter.web_configuration import read  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.exporter.web_server import Collections  # noqa: PLC0415
     from ldapdiag.report.monitoring.gauges import require_library  # noqa: PLC0415
 
     require_library("ldapdiag exporter")
