@@ -22,7 +22,10 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.lazy_dataclass import dataclass
 
-IN_MONITOR, BY_EVENTS = "in cn=monitor", "by events 2889 of the same port"
+BELIEVED_HOURS = 24
+"""How long an event 2889 names the account of its port: a client may use the port again for a BIND without event."""
+IN_MONITOR = "in cn=monitor"
+BY_EVENTS = f"likely, by the last event 2889 of the same port within {BELIEVED_HOURS} h"
 UNNAMED = "not named by an event 2889"
 
 
@@ -111,7 +114,8 @@ def _by_events(server: Instance, host: Host) -> Accounts | None:
     """Join the established sockets of the latest table and the last event 2889 of the same endpoint; None: no pair.
 
     A client with such a socket has its other ones as UNNAMED. That a port was closed and used again by a BIND without
-    event is not excluded: only closes by the server are logged.
+    event is not excluded, as only closes by the server are logged: so an event counts for BELIEVED_HOURS, before the
+    table or, where its time is not known, before the last event.
     """
     bound = [log.segment.bound for log in server.access_logs]
     if not any(bound) or host.latest is None or unfit_because(host.latest.sockets, server.ports):
@@ -123,6 +127,8 @@ def _by_events(server: Instance, host: Host) -> Accounts | None:
         key = normalise_address(address), port_number(number)
         if before is None or found[0] <= before.end.timestamp() * SECOND:
             last[key] = max(found, last.get(key, found))
+    until = before.end.timestamp() * SECOND if before else max((time for time, _ in last.values()), default=0)
+    last = {key: one for key, one in last.items() if until - one[0] <= BELIEVED_HOURS * 3600 * SECOND}
     rows = latest.established_at(server.ports)
     ends = [(latest.remote_address[row], latest.remote_port[row]) for row in rows]
     named = {end: display_name(last[end][1]) for end in ends if last.get(end, (0, b""))[1]}

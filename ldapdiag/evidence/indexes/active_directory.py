@@ -84,11 +84,13 @@ class ActiveDirectorySchema:
         self.computed: dict[str, str] = {}
         self.catalog: set[str] = set()
         self.container = ""
-        self.shows_flags = self.cut = False
+        self.shows_flags = self.cut = self.is_table = False
 
     def take(self, entry: Entry) -> None:
         """Read an attribute; other entries are ignored."""
         self.cut = not entry.closed
+        if self.document.unfinished and entry.closed is self.is_table:
+            return  # the last value may be cut: 16 of 160
         name, of_classes = entry.first(NAME), "classSchema" in entry.values("objectClass")
         if not name or CONTAINER not in entry.key or of_classes or "governsID" in entry:
             return
@@ -167,6 +169,7 @@ def recognises(head: Head) -> bool:
 def read(document: Document) -> Iterator[IndexConfiguration | Schema]:
     """Read the rows as if they were LDIF."""
     schema = ActiveDirectorySchema(document)
+    schema.is_table = True
     lines = document.lines
     header = next((line for line in lines if _delimiter(line)), "")
     rows = csv.reader((f"{line}\n" for line in lines), delimiter=_delimiter(header) or ",")

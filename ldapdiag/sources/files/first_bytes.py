@@ -42,7 +42,7 @@ EVENT_LOG = b"ElfFile\0"
 """An event log of Windows (EVTX)."""
 CONVERTED = (
     "an event log of Windows; convert it there: wevtutil qe FILE.evtx /lf:true /f:xml "
-    '/q:"*[System[(EventID=1644)]]" > events.xml'
+    '/q:"*[System[(EventID=1644 or EventID=1216 or EventID=1317 or EventID=2889)]]" > events.xml'
 )
 
 

@@ -13,6 +13,7 @@ from forest import FOREST, schema_ldif
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.indexes.active_directory import BITS, LINK
 from ldapdiag.evidence.schema import Schema
+from ldapdiag.sources.gathering import gather
 from reading import facts_of
 
 if TYPE_CHECKING:
@@ -89,3 +90,10 @@ def test_without_search_flags_the_schema_has_no_indexes_to_judge_by():
     facts = facts_of(re.sub(r"searchFlags: .*\n", "", schema_ldif()))
     assert [one.kind for one in facts] == [Schema.kind]
     assert any("searchFlags" in note for note in facts[0].origin.notes)
+
+
+def test_a_value_that_may_be_cut_is_not_read(tmp_path: Path) -> None:
+    for text in (schema_ldif({"a": {}, "b": {"searchFlags": "160"}}).rstrip("\n")[:-1], CSV.rstrip('"\r\n')):
+        (tmp_path / "schema").write_text(text)
+        (found,) = (one for one in gather([str(tmp_path)]).facts if isinstance(one, IndexConfiguration))
+        assert [one.attribute for one in found.backends[0].definitions] in (["a"], ["employeeNumber"])

@@ -120,6 +120,15 @@ NETSTAT = (
 )
 
 
+def test_an_event_of_the_day_before_names_no_socket(tmp_path: Path) -> None:
+    later = as_xml(rooted=False, events=[(2889, BIND, ("10.9.9.9:49155", "ADEX\\x", "0"))]).replace("11-20T", "11-21T")
+    for text, is_named in ((as_xml(rooted=False), True), (as_xml(rooted=False) + later.replace("54:", "55:"), False)):
+        (tmp_path / "events.xml").write_text(text)
+        (tmp_path / "netstat-ano.txt").write_text(NETSTAT)
+        found = ldapdiag("diagnose", tmp_path, "--format", "json").report["findings"]
+        assert any("by_account" in one["observed"] and one["observed"]["by_account"] for one in found) is is_named
+
+
 @pytest.mark.parametrize(("backwards", "again"), [(False, False), (True, False), (False, True)])
 def test_binds_name_the_sockets_of_the_same_port_until_a_close(tmp_path: Path, *, backwards: bool, again: bool) -> None:
     """49155 was closed by the server after its BIND, and no event names 50000."""

@@ -10,10 +10,12 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.budget import RUN_BYTES
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.child import ChildProcess, refusal
 from ldapdiag.sources.live.ssh.remote import ssh_command
+from ldapdiag.sources.live.ssh.windows import NOT_FOR_LACK_OF_SH
 
 if TYPE_CHECKING:
     import threading
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from ldapdiag.sources.targets import SshTarget
 
 MAX_BYTES = 256 << 20
+OF_WINDOWS = pattern(r"/*[A-Za-z]:[/\\]")
+ON_WINDOWS = "on Windows, export events with wevtutil (docs/capture-by-hand.md), copy the file with scp, and name it"
 
 
 class RemoteFileCollector:
@@ -44,6 +48,9 @@ class RemoteFileCollector:
 
     def collect(self) -> Iterator[Input | Gap]:
         """Yield the file, if it arrives completely within the time limit."""
+        if OF_WINDOWS.match(self._path):
+            yield Gap(target=self.target, reason="a file of Windows is not read over ssh", how=ON_WINDOWS)
+            return
         try:
             child = ChildProcess(self._argv)
         except OSError as error:
@@ -85,6 +92,8 @@ class RemoteFileCollector:
             return Gap(target=self.target, reason=reason, how="copy the file with scp, and name the copy")
         if status := child.status():
             reason, how = refusal(child.errors, status)
+            if status not in NOT_FOR_LACK_OF_SH and not child.errors.lstrip().startswith(b"cat: "):
+                how = ON_WINDOWS
             return Gap(target=self.target, reason=reason, how=how)
         name = self._path.rpartition("/")[2]
         return Input(

@@ -150,3 +150,7 @@ def test_a_failure_of_ssh_makes_no_host_one_of_windows_for_good(asked, tmp_path,
         assert not list(session.tables())
     assert not (host / "heard-powershell").exists()
     assert "tables\n" in (host / "heard-sh").read_text()
+
+
+def test_a_file_of_windows_is_to_be_copied() -> None:
+    assert b"copy the file with scp" in ldapdiag("log", "ssh://dc1/C:/events.xml").err
