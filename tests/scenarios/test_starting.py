@@ -52,7 +52,7 @@ class Start(NamedTuple):
         (["log", LOG, "--scanner", "python"], Start(152, 45, DEAR | RARE)),
         (["log", LOG, "--scanner", "python", "--format", "json"], Start(144, 42, DEAR | RARE)),
         (["diagnose", INCIDENT, "--quiet", "--fail-on", "never"], Start(552, 164, HEAVY | {"rich.console"})),
-        (["checks"], Start(317, 23, DEAR - {"ldapdiag.analysis.hosts.instances"})),
+        (["checks"], Start(319, 24, DEAR - {"ldapdiag.analysis.hosts.instances"})),
     ],
     ids=["--help", "log --help", "log", "log as JSON", "diagnose", "checks"],
 )
