@@ -8,15 +8,17 @@ Cluster meter: the interface of a progress display for logs that a cluster reads
 Folding: the results of a stream's tasks become one Segment, in the order of the tasks, on the workers.
 
 Each fold takes the state before it, so that a stream is a chain of folds in its own order, whatever ends first: tables
-that are full keep the same rows for any number of workers. The reference reads records one after the other: each task
-of its streams continues the state of the one before it, and other streams are read meanwhile.
+that are full keep the same rows for any number of workers. The counts of one batch are hundreds of times as large as
+those of a whole stream (what is open at its ends, by connection), and to carry them costs as much as to scan them. So a
+stream that is no more than a worker's share is read in series: each task continues the state of the one before it, and
+other streams are read meanwhile. So are all streams of the reference, which reads records one after the other.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import field
-from itertools import takewhile
+from itertools import islice, takewhile
 from threading import Event
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -113,7 +115,9 @@ def read_streams(
     check_workers(executor, asked, [location_of(file) for stream in remote for file in stream.files])
     meter.begin(total_bytes([file for stream in remote for file in stream.files]))
     with no_cycles():
-        run = _Run(executor, meter, stop, [Plan(stream, period, asked) for stream in remote])
+        plans = [Plan(stream, period, asked) for stream in remote]
+        most = sum(plan.bytes for plan in plans) // (2 * max(1, executor.workers) - 1)
+        run = _Run(executor, meter, stop, [_Stream(plan, is_in_series=plan.bytes <= most) for plan in plans])
         run.work()
         for stream in run.streams:
             stream.deliver(executor)
@@ -144,6 +148,8 @@ class _Stream:
     """The tasks of a stream under way."""
 
     plan: Plan
+    is_in_series: bool
+    """True if each task continues the state of the one before it."""
     state: Task[bytes] | None = None
     """The last fold that is done."""
     folds: deque[_Fold] = field(default_factory=deque)
@@ -156,6 +162,9 @@ class _Stream:
     is_whole: bool = False
     """True if all of it is delivered."""
 
+    def __post_init__(self) -> None:
+        self.is_in_series |= self.plan.scanner is Scanner.PYTHON
+
     def fold(self, executor: Executor, scans: list[_Scan]) -> _Fold:
         """Submit the fold of scans that follow all others."""
         before = self.folds[-1].task if self.folds else self.state
@@ -166,7 +175,7 @@ class _Stream:
         return _Fold(task, scans)
 
     def continued(self, executor: Executor, planned: ScanTask) -> _Fold:
-        """Submit a task that reads the records that follow all others, for the reference."""
+        """Submit a task that reads the records that follow all others."""
         before = self.folds[-1].task if self.folds else self.state
         name = self.plan.stream.name
         return _Fold(executor.submit(scan_on, planned, name, before, label=planned.label, size=planned.effort), [])
@@ -238,8 +247,8 @@ class _Stream:
 class _Run:
     """All streams."""
 
-    def __init__(self, executor: Executor, meter: ClusterMeter, stop: Event, plans: Sequence[Plan]) -> None:
-        self.streams = [_Stream(plan) for plan in plans]
+    def __init__(self, executor: Executor, meter: ClusterMeter, stop: Event, streams: Sequence[_Stream]) -> None:
+        self.streams = streams
         self._executor = executor
         self._meter = meter
         self._stop = stop
@@ -276,14 +285,16 @@ class _Run:
             task.cancel()
 
     def _submitted(self) -> Iterator[bool]:
-        """Submit the tasks of all streams; yield True after each. Those of the reference come one of each in turn."""
-        in_turn: deque[Iterator[bool]] = deque()
+        """Submit the tasks of all streams; yield True after each. Those in series come one of each in turn."""
         for stream in self.streams:
-            if stream.plan.scanner is Scanner.PYTHON:
-                in_turn.append(self._submitted_of(stream))
-            else:
+            if not stream.is_in_series:
                 yield from self._submitted_of(stream)
-        while in_turn:
+        waiting = (self._submitted_of(stream) for stream in self.streams if stream.is_in_series)
+        in_turn: deque[Iterator[bool]] = deque()
+        while True:
+            in_turn += islice(waiting, max(0, WINDOW * max(1, self._workers) - len(in_turn)))
+            if not in_turn:
+                return
             one = in_turn.popleft()
             if next(one, False):
                 in_turn.append(one)
@@ -291,7 +302,7 @@ class _Run:
 
     def _submitted_of(self, stream: _Stream) -> Iterator[bool]:
         for planned in stream.plan.tasks():
-            if stream.plan.scanner is Scanner.PYTHON:
+            if stream.is_in_series:
                 stream.folds.append(stream.continued(self._executor, planned))
                 one = _Scan(planned, stream.folds[-1].task)
             else:
@@ -411,7 +422,7 @@ class FoldedStream:
 
 
 def scan_on(task: ScanTask, stream: str, state: bytes | None, /) -> bytes:
-    """Return the state of a stream after the records of a task, which the reference reads, on a worker.
+    """Return the state of a stream after the records of a task, on a worker.
 
     Raise AnotherInstallationError.
     """

@@ -38,7 +38,9 @@ class Plan:
         reads = scanner is Scanner.NATIVE and native.reads(stream.dialect.name)
         self.scanner = Scanner.NATIVE if reads else Scanner.PYTHON
         self.period = period
-        self._most = batches.batch_bytes(total_bytes(stream.files) or 0)
+        self.bytes = total_bytes(stream.files) or 0
+        """As they are stored, compressed or not."""
+        self._most = batches.batch_bytes(self.bytes)
         self._planned = 0
         self._files: dict[str, RemoteFile] = {}
         """Of the byte ranges, by their location."""

@@ -135,8 +135,12 @@ def scan(task: ScanTask) -> bytes:
 
 
 def read(task: ScanTask, result: ScanResult) -> Iterator[Scanned]:
-    """Yield the records of a task for the reference; add remarks to the result. Raise ChunkError."""
-    for chunk in _chunks(task, result):
+    """Yield the records or counts of a task in order; add remarks to the result. Raise ChunkError."""
+    chunks = _chunks(task, result)
+    if task.scanner is Scanner.NATIVE:
+        yield from _scanned(task, chunks)
+        chunks = iter(())
+    for chunk in chunks:
         with explained(chunk):
             scanned = read_whole(chunk, task.period)
         yield scanned

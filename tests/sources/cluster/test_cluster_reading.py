@@ -46,10 +46,11 @@ def report(reading: ScannedLogs) -> str:
 def same(*named: Path | str, executor: Any = None, scanner: Scanner | None = None, **more: Any) -> ScannedLogs:
     """Read logs in both ways, and compare all that the report has."""
     paths = [str(one) for one in named]
-    on_cluster = cluster_reading.read(paths, executor or InProcess(), scanner=scanner, **more)
     here = access_log.read(paths, scanner=scanner, **more)
+    on_cluster = cluster_reading.read(paths, executor or InProcess(), scanner=scanner, **more)
+    in_series = cluster_reading.read(paths, InProcess(workers=1), scanner=scanner, **more)
     if here.streams:
-        assert report(on_cluster) == report(here)
+        assert report(on_cluster) == report(in_series) == report(here)
         for one, other in zip(on_cluster.streams, here.streams, strict=True):
             assert (one.notes, one.gaps, one.truncated) == (other.notes, other.gaps, other.truncated)
     assert on_cluster.not_logs == here.not_logs
