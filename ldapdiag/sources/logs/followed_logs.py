@@ -204,7 +204,7 @@ def _added(reading: ScannedStream, tail: Tail, stop: Event) -> bool:
         if gap not in reading.gaps:
             reading.gaps.append(gap)
     if tail.truncated > truncated:
-        reason = "was truncated while it was followed; lines may be missing there"
+        reason = "was truncated while it was followed, or rotated twice between two looks; lines may be missing there"
         reading.notes.append(f"{reading.stream.name} {reason}")
         reading.truncated.append(Gap(target=tail.location, reason=reason, how="read it again, with the rotated file"))
     return has_records or tail.truncated > truncated

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs.chunks import CHUNK_BYTES
 from ldapdiag.sources.logs.records import LONGEST_RECORD, Records, whole_lines
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.sources.logs.log_files import LogFile
+
+ROTATED = pattern(r"[.-]\d")
+"""After the name of a log; access.rotationinfo of 389-ds is none."""
 
 COMPARED_BYTES = 256
 """More than one record: its stamp and its numbers tell it from every other."""
@@ -36,7 +40,7 @@ class Tail:
     records: Records = field(init=False)
     """Splits the data into records; holds back the last one until it is written completely."""
     truncated: int = 0
-    """Number of truncations of the file; lines written right before one may be missing."""
+    """Number of truncations of the file, and of rotations past another file; lines before one may be missing."""
     generation: int = 0
     """Number of times that it began again: after a rotation or a truncation."""
     before: bytes = b""
@@ -66,6 +70,7 @@ class Tail:
         if data:
             return self.records.whole(data)
         if self._replaced(status):
+            self.truncated += self._has_between(status)
             self.close()
             self._begin_again()
             return whole_lines(self.records.remainder()) or self.more()
@@ -117,6 +122,18 @@ class Tail:
         except FileNotFoundError:
             return False
         return (now.st_dev, now.st_ino) != (status.st_dev, status.st_ino)
+
+    def _has_between(self, status: os.stat_result) -> bool:
+        """Return whether a rotated file is newer than this one: it was rotated twice between two looks."""
+        path, read = Path(self.location), self.inodes()
+        with suppress(OSError):  # a file that goes meanwhile may have been one
+            for one in path.parent.iterdir():
+                if one.name.startswith(path.name) and ROTATED.match(one.name, len(path.name)):
+                    found = one.stat()
+                    if (found.st_dev, found.st_ino) not in read and found.st_mtime_ns > status.st_mtime_ns:
+                        return True
+            return False
+        return True
 
 
 def tail_of(file: LogFile) -> tuple[LogFile, Tail] | None:

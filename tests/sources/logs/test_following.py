@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
@@ -110,9 +111,26 @@ def test_a_file_that_is_cut_off_is_read_from_its_beginning_and_this_is_said(
     assert log.figures() == counted(12)
     (stream,) = log.last.streams
     assert [note.partition(" ")[2] for note in stream.notes] == [
-        "was truncated while it was followed; lines may be missing there"
+        "was truncated while it was followed, or rotated twice between two looks; lines may be missing there"
     ]
     assert [gap.target for gap in stream.truncated] == [str(log.path)]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_log_that_is_rotated_twice_between_two_looks_says_so(
+    followed: Callable[[bytes], Followed], times: int
+) -> None:
+    log = followed(log_lines.run(1, 10))
+    for time in range(times):
+        rotated = log.path.rename(log.path.with_name(f"access.20261120-08000{time}"))
+        os.utime(rotated, (time + 1, time + 1))
+        log.path.write_bytes(log_lines.run(11 + time, 11 + time))
+    log.path.with_name("access.rotationinfo").write_bytes(b"LOG ROTATION INFO")
+    log.next()
+
+    (stream,) = log.last.streams
+    assert len(stream.truncated) == times - 1
+    assert log.figures()["opened"] == 11
 
 
 @pytest.mark.parametrize("zeros", [0, 5_000])
