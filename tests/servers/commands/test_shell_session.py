@@ -72,3 +72,10 @@ def test_a_script_has_the_libraries_once(tmp_path, shell):
 def test_other_commands_are_no_blocks():
     assert not is_block("(\nset -e\nsystemctl stop slapd\n)")
     assert from_file("ldapsearch -Q -Y EXTERNAL -H ldapi:///") == "ldapsearch -Q -Y EXTERNAL -H ldapi:///"
+
+
+def test_what_it_says_is_no_escape_of_an_echo(tmp_path, shell):
+    """The echo of dash makes a terminal sequence of it, which may write the clipboard (OSC 52)."""
+    hostile = r"cn=a\033]52;c;Zg==\007\n-n %s"
+    done = run(shell, tmp_path, block("", f"step='{hostile}' state='{hostile}'\nsay '{hostile}'\nfalse"))
+    assert (done.stdout, done.stderr) == (f"{hostile}\n", f"FAILED: {hostile}\nState: {hostile}\n")
