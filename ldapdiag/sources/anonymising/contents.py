@@ -255,8 +255,8 @@ class _LdifAnonymiser:
         if colon.startswith("::"):
             try:
                 value = base64.b64decode(value, validate=True).decode(errors="surrogateescape")
-            except (binascii.Error, ValueError):
-                return line
+            except (binascii.Error, ValueError):  # lenient decoders read it all the same
+                return f"{found['type']}: {fields.WITHHELD}{line[len(bare) :]}"
         kind = found["type"].lower()
         new = fields.WITHHELD if BINARY.search(kind) else self._value(kind.partition(";")[0], value)
         if colon.startswith("::"):

@@ -257,6 +257,10 @@ class TestTexts:
         )
         assert b"application_xyz" not in b"".join(content_of(one) for one in other.pieces)
 
+    @pytest.mark.parametrize("value", ["WmFycm8gdmVnYQ", "Zarro Vega"], ids=["without padding", "no base64"])
+    def test_base64_that_does_not_decode_is_withheld(self, value: str) -> None:
+        assert anonymised(f"dn: cn=x\ncn:: {value}\nsn: y\n").splitlines()[1] == "cn: (withheld)"
+
     def test_escapes_and_base64(self) -> None:
         plain = anonymised('dn="cn=Jörg\\, Müller,dc=example"')
         escaped = anonymised('dn="cn=J\\c3\\b6rg\\2c M\\c3\\bcller,dc=example"')
