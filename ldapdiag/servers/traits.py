@@ -74,6 +74,8 @@ class Traits:
     """What its access log notes of a search for an attribute that its schema lacks; empty: nothing."""
     overnotes: bool = False
     """It notes searches, too, that it answers in another way (isMemberOf, from the group's entry)."""
+    range_limit: int = 0
+    """Its size limit by default, where it ends the list of a range outside an AND without an error; 0: it does not."""
     index_types: Mapping[AssertionKind, str] = field(default_factory=lambda: SHORT)
     """The index type that answers each kind of assertion. Without further settings none answers an extensible match."""
     has_rule_indexes: bool = True

@@ -25,9 +25,9 @@ from ldapdiag.analysis.indexes.build_history import BuildHistory
 from ldapdiag.analysis.indexes.index_ages import indexed_since, perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.list_views import without_views
-from ldapdiag.analysis.indexes.outweighed_indexes import without_outweighed
+from ldapdiag.analysis.indexes.outweighed_indexes import without_hiding, without_outweighed
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
-from ldapdiag.analysis.indexes.predictions import entries_in_scope
+from ldapdiag.analysis.indexes.predictions import entries_in_scope, largest_range
 from ldapdiag.analysis.indexes.proposed_indexes import LEAST_SAVED, has_short_list, propose
 from ldapdiag.analysis.indexes.remaining_searches import SLOW, RemainingSearches, divide_by_cost, remaining_searches
 from ldapdiag.analysis.indexes.reported_use import examines_many
@@ -169,7 +169,9 @@ def audit_searches(
         else replace(search, scan_instead=scan_instead(search, total, costs, family))
         for search, (_, databases), total in zip(known, found, totals, strict=True)
     ]
-    covered = worth_an_index(without_outweighed(proposed), traffic.seconds)
+    largest = [largest_range(search, databases) for search, (_, databases) in zip(known, found, strict=True)]
+    right = without_hiding(proposed, largest, traits_of(family).range_limit)
+    covered = worth_an_index(without_outweighed(right), traffic.seconds)
     outside = tuple(group for group in workload.searches if _is_outside(group, simulated))
     return IndexCoverage(
         server=server.name,

@@ -61,6 +61,10 @@ class Prediction:
     """What is left is what the scan takes beyond others, which test every entry and return next to nothing."""
 
 
+PART = 100
+"""How many times as many entries as a part of a database the whole one has, where it is not known."""
+
+
 def entries_in_scope(scan: SearchCoverage, databases: Sequence[SimulatedDatabase]) -> float | None:
     """Return how many entries a scan examines; None: not known."""
     if (reported := examined_each(scan.group)) is not None:
@@ -78,6 +82,18 @@ def _in_scope(scan: SearchCoverage, database: SimulatedDatabase) -> int | None:
     if below.most is not None and below.least == below.most:
         return below.most
     return None if _is_part(scan, database) else _in_all(database)
+
+
+def largest_range(search: SearchCoverage, databases: Sequence[SimulatedDatabase]) -> float:
+    """Return how many entries of all are in the ranges of a search below a part of the database, if as many as there.
+
+    0: it is below all of them. Where the numbers are not known, the part may be a hundredth.
+    """
+    if not any(_is_part(search, database) for database in databases):
+        return 0
+    within, whole = entries_in_scope(search, databases), [_in_all(database) for database in databases]
+    known = sum(count for count in whole if count) if within and all(whole) else 0
+    return max(search.most_entries, 1) * (known / within if known and within else PART)
 
 
 def _is_part(scan: SearchCoverage, database: SimulatedDatabase) -> bool:

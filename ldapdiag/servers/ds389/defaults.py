@@ -128,6 +128,7 @@ TRAITS = Traits(
     lacking_note="F",
     scans_long_values=True,
     sorts_as_text=True,
+    range_limit=2000,  # nsslapd-sizelimit, or what the client asks for; measured with 2.3.1 (bdb)
     computed={"nsrole": "roles"},
     indexes_computed=True,
     own_attributes=OWN_ATTRIBUTES,
