@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 
 WITHHELD = "(withheld)"
+PHRASE = pattern(
+    r"(?:(?:administrative|by|client|closed|connection|credentials|disconnect|element|error|exceeded|filter|from|fully"
+    r"|idle|invalid|i/o|limit|maximum|missing|other|paged|partially|plugin|problem|protocol|rejected|request|schema"
+    r"|search|security|server|shutdown|size|termination|time|timeout|unbind|unindexed)(?: (?!$)|$))*",
+    re.IGNORECASE,
+)
+"""Why a connection was closed (DisconnectReason of OpenDJ), or what a note means (389-ds)."""
 QUOTED = pattern(
     r'\b(?P<before>(?:dn|base|auth[cz]id|(?:bind|target|base)_?dn)"?(?:=|: ?)"(?:u:|dn:)?)'
     r'(?P<name>[^"=\s][^"=]*)(?=")',

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.server_log_formats.slapd import KNOWN, prefix_length
 from ldapdiag.evidence.socket_formats import powershell
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.sources.anonymising.fields import WITHHELD, replaced
+from ldapdiag.sources.anonymising.fields import PHRASE, WITHHELD, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ STATED = frozenset(
     re.findall(
         r"\S+",
         """
-        dn base filter attrs scope protocol type authType version product from to reason requesterDN requesterIP
+        dn base filter attrs scope protocol type authType version product from to requesterDN requesterIP
         authDN newRDN newSuperior deleteOldRDN oid requestOID responseOID conn controls requestControls
         responseControls unindexed mech method saslMechanism mechanism cipher autoAuthenticatedAs authzDN
         """,
@@ -60,6 +60,12 @@ LOCAL = pattern(r"(?P<before>\bPATH=| from local to )(?P<name>/[^\s)]+)")
 DENIED = pattern(r"(?P<before> DENIED from )(?P<name>(?!unknown )[A-Za-z]\S*)")
 STRANGE = pattern(r"(?m)^(?P<before>)(?P<name>(?!.*\bconn=|\t\S+:\d+ \(/|\t[\w-]+/[\d.]+ B[\d.]+$|\s*$).+)$")
 """A line that is neither a record of an access log nor of its header."""
+STRANGE_389 = pattern(
+    r"(?m)^(?P<before>\[[^\]\n]+\] conn=\S+ (?>(?:\(.{1,40}?\) )?(?:op=\S+ )?))(?P<name>(?!(?:fd=\d+ (?:slot=\d|closed"
+    r"|Disconnect\b)|(?:SSL|TLS[\d.]*|AUTOBIND|BIND|UNBIND|SRCH|RESULT|ADD|MOD|DEL|MODRDN|CMP|EXT|ABANDON|SORT|VLV|STAT"
+    r"|ENTRY|REFERRAL|UNPROCESSED)\b)).+)$"
+)
+"""A record of a connection that begins with no word of the server."""
 STRANGE_ERROR = pattern(
     r"(?m)^(?P<before>)(?P<name>(?!\[[^\]\n]+\] - |\t\S+:\d+ \(/|\t[\w-]+/[\d.]+ B[\d.]+$|\s*$).+)$"
 )
@@ -121,6 +127,7 @@ FIELDS: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]] = {
     "389-errors": ((STRANGE_ERROR, WITHHELD), (ERRORS_389, WITHHELD), (BACKEND, "value_of")),
     "389-text": (
         (STRANGE, WITHHELD),
+        (STRANGE_389, WITHHELD),
         (CERTIFICATE, WITHHELD),
         (CLIENT_VALUE, WITHHELD),
         (INDEX_KEY, "value_of"),
@@ -150,7 +157,8 @@ def without_free_words(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
 def _stated(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
     if found["key"] in PROCESS:
         return f' {found["key"]}="{anonymiser.value_of(found["value"].strip(chr(34)))}"'
-    stays = found["key"] in STATED or found["value"].strip('"').replace(".", "").isdigit()
+    value = found["value"].strip('"')
+    stays = found["key"] in STATED or value.replace(".", "").isdigit() or PHRASE.fullmatch(value)
     client = CLIENT.search(found["value"])
     return found[0] if stays else f' {found["key"]}="{WITHHELD}{client[0] if client else ""}"'
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.sources.anonymising.fields import WITHHELD
+from ldapdiag.sources.anonymising.fields import PHRASE, WITHHELD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,6 +83,10 @@ def _mechanism(value: str, _: TextAnonymiser) -> str:
     return value if MECHANISM.fullmatch(value) or value.isdigit() else WITHHELD
 
 
+def _phrase(value: str, _: TextAnonymiser) -> str:
+    return value if PHRASE.fullmatch(value) else WITHHELD
+
+
 def _items(value: str, _: TextAnonymiser) -> str:
     return " unindexed" if "unindexed" in value.split() else WITHHELD
 
@@ -92,8 +96,8 @@ ACTIONS: Mapping[str, Action] = {
     for action, keys in {
         _stays: """
             localtime date utctime event version key operation tlsversion cipher oid attrs sortattrs statattr statkey
-            closeerror closereason targetop note description eventname protocol scope status elapsedtimeunits timestamp
-            reason messagetype operationtype product requestedattributes requestoid responseoid disconnectreason
+            closeerror closereason targetop note eventname protocol scope status elapsedtimeunits timestamp
+            messagetype operationtype product requestedattributes requestoid responseoid
             controls requestcontrols responsecontrols requestcontroloids responsecontroloids
             """,
         _name: """
@@ -104,6 +108,7 @@ ACTIONS: Mapping[str, Action] = {
         _filter: "filter",
         _client: "clientip serverip haproxyip ip fromaddress toaddress requesterip host hostname",
         _value: "instance instancename startupid statkeyvalue",
+        _phrase: "description reason disconnectreason",
         _mechanism: "mech method authtype authenticationtype saslmechanism saslmechanismname",
         _items: "additionalitems",
     }.items()
