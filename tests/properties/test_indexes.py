@@ -254,8 +254,10 @@ def test_no_later_audit_takes_a_planned_index_back(work: list[Asked], indexes: I
         story = audit(cured, with_indexes(indexes, planned))
         story.others = GROUPING
         story.log.opens(when=max(end, story.log.now))
-        for check, one in diagnosed_facts([*story.facts(), own_schema()]).found:
-            assert check != "missing-index"
+        diagnosis = diagnosed_facts([*story.facts(), own_schema()])
+        assert then.keys().isdisjoint(scan.group.shape for scan in plan_of(diagnosis).resolved)
+        for check, one in diagnosis.found:
+            assert check != "missing-index" or not schemas  # a schema that was not known may show another need
             types = one.observed["types"] if check in TAKES_BACK else ()
             assert not {(one.observed["attribute"], type_) for type_ in types} & added
 
