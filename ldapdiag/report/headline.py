@@ -132,11 +132,11 @@ def _rest(document: Mapping[str, Any], nothing: str = NOTHING_WRONG) -> Headline
     if judged < MOST * len(checks):
         lacking = f"{len(unjudged):,} of {counted(len(checks), 'check')} lack{'s' * (len(unjudged) == 1)} evidence"
         return Headline(UNKNOWN, f"{nothing}, but {lacking}: not an all-clear", _unknown(document))
-    lacking = f"; {counted(len(unjudged), 'check')} could not judge" if unjudged else ""
-    lacking = "; ".join(filter(None, (lacking, *parts)))
+    left = [f"{counted(len(unjudged), 'check')} could not judge"] if unjudged else []
+    found = "; ".join([f"{nothing} by {counted(judged, 'check')}", *left, *parts])
     left_out = f"; {counted(len(document['disabled']), 'check')} disabled by this site" if document["disabled"] else ""
     unread = f"; {counted(len(document['gaps']), 'gap')} in the evidence" if document["gaps"] else ""
-    return Headline(CLEAR, f"{nothing} by {counted(judged, 'check')}{lacking}{left_out}{unread}")
+    return Headline(CLEAR, f"{found}{left_out}{unread}")
 
 
 def _unsettled(document: Mapping[str, Any]) -> set[str]:

@@ -57,6 +57,14 @@ class TestHeadline:
         first = headline(documents.of(diagnoses.diagnosis(diagnoses.check("well", diagnoses.clear()))))
         assert (first.label, first.text) == (CLEAR, "Nothing wrong found by 1 check; 1 gap in the evidence")
 
+    def test_a_small_part_that_is_not_judged_is_stated_beside_the_all_clear(self) -> None:
+        document = documents.of(diagnoses.diagnosis(diagnoses.check("well", diagnoses.clear())))
+        unjudged = {"searches": 1, "of_searches": 90, "etime_seconds": 0, "of_etime_seconds": 0}
+        first = headline({**document, "gaps": [], "indexes": [{"server": "ds1", "unjudged": unjudged}]})
+        assert (first.label, first.text) == (
+            CLEAR, "Nothing wrong found by 1 check; 1 of 90 searches not judged at ds1",
+        )  # fmt: skip
+
     def test_nothing_judged_is_no_all_clear(self) -> None:
         first = headline(documents.of(diagnoses.diagnosis()))
         assert (first.label, first.text) == (UNKNOWN, "No check had anything to judge: not an all-clear")
