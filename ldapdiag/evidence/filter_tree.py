@@ -57,6 +57,9 @@ class AssertionKind(StrEnum):
     EXTENSIBLE = "extensible"
 
 
+RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
+
+
 @dataclass(frozen=True, slots=True)
 class Assertion:
     """One assertion: a leaf of the filter tree."""

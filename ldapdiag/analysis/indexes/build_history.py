@@ -33,7 +33,7 @@ from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
+from ldapdiag.evidence.filter_tree import RANGES, assertions, parse_shape
 from ldapdiag.evidence.index_answers import IndexAnswers
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.indexes.index_tasks import TASKS, IndexTask
@@ -274,7 +274,6 @@ def _by_answer(answer: ProbedIndex, state: BuildState, why: str) -> tuple[BuildS
     return (BuildState.RIGHT, f"it finds all {answer.samples} entries of a probe") if outweighs else (state, why)
 
 
-RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
 OBJECT_CLASS = "objectclass"
 
 

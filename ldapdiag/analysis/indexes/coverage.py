@@ -169,9 +169,11 @@ def audit_searches(
         else replace(search, scan_instead=scan_instead(search, total, costs, family))
         for search, (_, databases), total in zip(known, found, totals, strict=True)
     ]
-    largest = [largest_range(search, databases) for search, (_, databases) in zip(known, found, strict=True)]
-    right = without_hiding(proposed, largest, traits_of(family).range_limit)
-    covered = worth_an_index(without_outweighed(right), traffic.seconds)
+    if limit := traits_of(family).range_limit:
+        each = zip(known, totals, found, strict=True)
+        largest = [largest_range(search, total, databases) for search, total, (_, databases) in each]
+        proposed = without_hiding(proposed, largest, limit)
+    covered = worth_an_index(without_outweighed(proposed), traffic.seconds)
     outside = tuple(group for group in workload.searches if _is_outside(group, simulated))
     return IndexCoverage(
         server=server.name,

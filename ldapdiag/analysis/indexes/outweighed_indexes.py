@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.search_coverage import Obstacle
-from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, Node, Or, assertions
+from ldapdiag.evidence.filter_tree import RANGES, Assertion, Node, Or, assertions
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.wording import duration, number
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
 
-RANGES = (AssertionKind.GREATER, AssertionKind.LESS)
 EQUALITY = "eq"
 
 
@@ -43,7 +42,7 @@ def without_hiding(searches: Sequence[SearchCoverage], largest: Sequence[float],
     ranges = {
         one.attribute: (one, search.group.base)
         for search, size in zip(searches, largest, strict=True)
-        if 0 < limit < size and search.filter is not None
+        if size > limit and search.filter is not None
         for one in _alone(search.filter)
     }
     hiding: dict[ProposedIndex, str] = {}

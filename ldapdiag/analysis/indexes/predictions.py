@@ -15,10 +15,10 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.reported_use import examined_each
-from ldapdiag.analysis.indexes.search_costs import RANGES, Estimate, FilterCounts, returns_nearly_nothing
+from ldapdiag.analysis.indexes.search_costs import Estimate, FilterCounts, returns_nearly_nothing
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE, ConfiguredDatabase
-from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or, assertions
+from ldapdiag.evidence.filter_tree import RANGES, And, Assertion, AssertionKind, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
@@ -84,16 +84,16 @@ def _in_scope(scan: SearchCoverage, database: SimulatedDatabase) -> int | None:
     return None if _is_part(scan, database) else _in_all(database)
 
 
-def largest_range(search: SearchCoverage, databases: Sequence[SimulatedDatabase]) -> float:
+def largest_range(search: SearchCoverage, within: float | None, databases: Sequence[SimulatedDatabase]) -> float:
     """Return how many entries of all are in the ranges of a search below a part of the database, if as many as there.
 
-    0: it is below all of them. Where the numbers are not known, the part may be a hundredth.
+    0: it is below all of them. `within`: the entries below its base; where the numbers are not known, the part may be
+    a hundredth.
     """
     if not any(_is_part(search, database) for database in databases):
         return 0
-    within, whole = entries_in_scope(search, databases), [_in_all(database) for database in databases]
-    known = sum(count for count in whole if count) if within and all(whole) else 0
-    return max(search.most_entries, 1) * (known / within if known and within else PART)
+    whole = [_in_all(database) or 0 for database in databases]
+    return max(search.most_entries, 1) * (sum(whole) / within if within and all(whole) else PART)
 
 
 def _is_part(scan: SearchCoverage, database: SimulatedDatabase) -> bool:

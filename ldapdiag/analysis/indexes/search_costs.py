@@ -32,7 +32,7 @@ from math import inf, prod
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE
-from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
+from ldapdiag.evidence.filter_tree import RANGES, And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.lazy_dataclass import NamedTuple, dataclass
@@ -309,7 +309,6 @@ def _median(values: list[float]) -> float | None:
 
 SOME = 0.5
 """Entries: what a search returns that never returned one."""
-RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
 MANY_VALUES = RANGES | {AssertionKind.PRESENCE}
 
 

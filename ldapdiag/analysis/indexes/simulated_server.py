@@ -22,7 +22,6 @@ from ldapdiag.analysis.indexes.index_ages import as_built, undated_indexes, youn
 from ldapdiag.analysis.indexes.lacking_attributes import lacking_attributes
 from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match, searches_of, show_more
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
-from ldapdiag.analysis.indexes.search_costs import RANGES
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import (
     ConfiguredDatabase,
@@ -31,7 +30,7 @@ from ldapdiag.analysis.indexes.simulated_database import (
     defines,
 )
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
+from ldapdiag.evidence.filter_tree import RANGES, Assertion, AssertionKind, parse, parse_shape
 from ldapdiag.evidence.indexes.explanations import Outcome
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.schema.standard import standard

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.search_costs import RANGES, RETURN_OVER_TEST
+from ldapdiag.analysis.indexes.search_costs import RETURN_OVER_TEST
 from ldapdiag.analysis.indexes.worth import LEAST_MEAN
+from ldapdiag.evidence.filter_tree import RANGES
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Cause, IndexUse

@@ -286,11 +286,7 @@ def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
 def _obstacle(row: SearchCoverage) -> dict[str, str | None]:
     """Return why no index helps, and the part of the filter that is about; null where one does."""
     if row.filter is None:
-        return {
-            "cause": None,
-            "part": None,
-            "reason": UNREADABLE,
-        }
+        return {"cause": None, "part": None, "reason": UNREADABLE}
     if row.obstacle is None:
         return {"cause": None, "part": None, "reason": None}
     return {"cause": str(row.obstacle.cause), "part": row.obstacle.text, "reason": row.obstacle.reason}

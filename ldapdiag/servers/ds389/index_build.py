@@ -10,9 +10,8 @@ One ldapmodify, because a new type, or a new matching rule, of an existing index
 its build has begun; a later command may never come. The server builds whether or not a client waits for it.
 nsTaskExitCode appears in the task's entry at its end. On LMDB it appears at once, 0, and the build goes on, so that the
 next one failed: the log of the task shows the end. The entry is deleted `ttl` seconds after nsTaskExitCode appeared,
-an hour where it has none: that can be before the end of a long build. On LMDB a build now
-and then aborts ("Invalid entry (no rdn) in database", nsTaskExitCode -23), and succeeds when run again. All was tested
-with 2.3.1.
+an hour where it has none: that can be before the end of a long build. On LMDB a build now and then aborts ("Invalid
+entry (no rdn) in database", nsTaskExitCode -23), and succeeds when run again. All was tested with 2.3.1.
 """
 
 from __future__ import annotations

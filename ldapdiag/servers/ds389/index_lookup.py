@@ -20,9 +20,9 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import SHORT_PIECE, Assertion, AssertionKind
+from ldapdiag.evidence.filter_tree import RANGES, SHORT_PIECE, Assertion, AssertionKind
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
+from ldapdiag.servers.ds389.scan_limits import exceeds, limits_of
 from ldapdiag.servers.indexes.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
 from ldapdiag.servers.indexes.index_types import is_long_enough
 from ldapdiag.servers.ldbm.collations import INTEGER, collation, sorts_as_text

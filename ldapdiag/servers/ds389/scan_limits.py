@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
+from ldapdiag.evidence.filter_tree import RANGES, Assertion, AssertionKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,6 @@ PRACTICALLY_UNLIMITED = 1 << 30
 """The present default is 2147483646."""
 FORMER_DEFAULT = 4000
 """Default of nsslapd-idlistscanlimit up to 2.3.1."""
-RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
 
 Limits = frozenset[int]
 """The possible limits, in entries; several if the evidence does not show which applies."""

@@ -19,11 +19,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
+from ldapdiag.evidence.filter_tree import RANGES, And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Amount, Forecast, IndexUse, Leaf
-from ldapdiag.servers.opends.index_lookup import MOST_IN_RANGE, RANGES, limit_of, look_up, negated, not_looked_up
+from ldapdiag.servers.opends.index_lookup import MOST_IN_RANGE, limit_of, look_up, negated, not_looked_up
 
 if TYPE_CHECKING:
     from ldapdiag.servers.indexes.candidates import Database

@@ -47,7 +47,6 @@ ALWAYS_COMPUTED = frozenset(
 )
 """Virtual attributes in the configuration that setup writes."""
 
-RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
 NEGATED = "a negation"
 
 

@@ -139,11 +139,11 @@ def read(task: ScanTask, result: ScanResult) -> Iterator[Scanned]:
     chunks = _chunks(task, result)
     if task.scanner is Scanner.NATIVE:
         yield from _scanned(task, chunks)
-        chunks = iter(())
-    for chunk in chunks:
-        with explained(chunk):
-            scanned = read_whole(chunk, task.period)
-        yield scanned
+    else:
+        for chunk in chunks:
+            with explained(chunk):
+                scanned = read_whole(chunk, task.period)
+            yield scanned
     yield from result.parts
 
 
