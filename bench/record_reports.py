@@ -20,7 +20,10 @@ from types import MappingProxyType
 
 import command
 from command import ldapdiag
-from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, LogTable, StorageTable
+from ldapdiag.cli.diagnose import DiagnosisTable
+from ldapdiag.cli.indexes import IndexTable
+from ldapdiag.cli.log import LogTable
+from ldapdiag.cli.storage import StorageTable
 
 HOUSE = Path(__file__).parent.parent
 OWN = (HOUSE / "examples", HOUSE / "tests" / "captures", HOUSE / "tests" / "captures" / "incidents")

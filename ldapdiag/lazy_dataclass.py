@@ -5,7 +5,8 @@ compiles six methods of each, which was a third of a start. This decorator makes
 when a class has many instances, until then one for all sets their fields; at the first comparison, hash or look at the
 fields, `dataclasses` generates what belongs to it. Type checkers see `dataclasses.dataclass`.
 
-`typing.NamedTuple` compiles each annotation, two thirds of what the class costs. Here they stay text.
+`typing.NamedTuple` compiles each annotation, two thirds of what the class costs. Here they stay text, and the methods
+are those that `collections.namedtuple` makes when there is an instance.
 """
 
 from __future__ import annotations
@@ -219,17 +220,27 @@ def _lazy(*, slots: bool = False, **given: bool) -> Callable[[type], type]:
     return decorate
 
 
+def _first_tuple(asked: Any, *given: object, **named: object) -> Any:  # noqa: ANN401  a named tuple
+    """Return the first instance of a named tuple, whose methods are made for it."""
+    one = next(one for one in asked.__mro__ if "_fields" in vars(one))
+    kept = vars(one).keys() - {"__new__"}
+    make: Any = namedtuple  # noqa: PYI024  its fields are known here, and no checker asks for them
+    made = make(one.__name__, one._fields, defaults=one._field_defaults.values(), module=one.__module__)
+    for name, value in vars(made).items():
+        if name not in kept:
+            setattr(one, name, value)
+    return asked.__new__(asked, *given, **named)
+
+
 class _NamedTuples(type):
     """Makes a named tuple of each class that derives from NamedTuple."""
 
     def __new__(cls, name: str, _: tuple[type, ...], body: dict[str, Any]) -> Any:  # noqa: ANN401  a class without a type
         """Return the named tuple, with what its class has beside fields."""
         fields = tuple(body["__annotations__"])
-        make: Any = namedtuple  # noqa: PYI024  its fields are known here, and no checker asks for them
-        made = make(name, fields, defaults=[body[one] for one in fields if one in body], module=body["__module__"])
-        for key in body.keys() - set(fields):
-            setattr(made, key, body[key])
-        return made
+        defaults = {one: body.pop(one) for one in fields if one in body}
+        table = {"__slots__": (), "_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
+        return type(name, (tuple,), body | table | {"__new__": _first_tuple})
 
 
 if not TYPE_CHECKING:

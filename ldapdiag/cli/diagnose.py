@@ -5,6 +5,7 @@ The options of `diagnose --record`, and what it does before and after the diagno
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -25,7 +26,6 @@ from ldapdiag.cli.site_options import target_names
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.lazy_dataclass import NamedTuple
-from ldapdiag.report.tables.names import DiagnosisTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -121,6 +121,19 @@ EvidenceArgument = Annotated[
         autocompletion=target_names,
     ),
 ]
+
+
+class DiagnosisTable(StrEnum):
+    """Tables of `diagnose`."""
+
+    FINDINGS = "findings"
+    GHOSTS = "ghosts"
+    ACCOUNTS = "accounts"
+    VERDICTS = "verdicts"
+    GAPS = "gaps"
+    EVIDENCE = "evidence"
+
+
 TableOption = Annotated[
     DiagnosisTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default findings.")
 ]

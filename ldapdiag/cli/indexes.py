@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -19,7 +20,6 @@ from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.site_options import target_names
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.report.tables.names import IndexTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,6 +44,20 @@ LdifOption = Annotated[
     bool, Panel.OUTPUT.option("--ldif", help="Write only the remedies, as LDIF for ldapmodify or ldifde.")
 ]
 ScriptOption = Annotated[bool, Panel.OUTPUT.option("--script", help="Write only the remedies, as a shell script.")]
+
+
+class IndexTable(StrEnum):
+    """Tables of `indexes`."""
+
+    PLAN = "plan"
+    SEARCHES = "searches"
+    UNUSED = "unused"
+    FINDINGS = "findings"
+    VERDICTS = "verdicts"
+    GAPS = "gaps"
+    EVIDENCE = "evidence"
+
+
 TableOption = Annotated[
     IndexTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default plan.")
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +33,6 @@ from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, wi
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.log.sort import OF_TOTALS, By, Sort
-from ldapdiag.report.tables.names import OF_SERVERS, LogTable
 from ldapdiag.sources.objects.addresses import object_address
 
 if TYPE_CHECKING:
@@ -73,6 +73,28 @@ FileArgument = Annotated[
         autocompletion=target_names,
     ),
 ]
+
+
+class LogTable(StrEnum):
+    """Tables of `log`."""
+
+    SEARCHES = "searches"
+    REQUESTERS = "requesters"
+    TARGETS = "targets"
+    FAILURES = "failures"
+    CLIENTS = "clients"
+    IDLE_TIMES = "idle-times"
+    CLOSES = "closes"
+    FAILED_BINDS = "failed-binds"
+    TIMELINE = "timeline"
+    SILENCES = "silences"
+    SERVERS = "servers"
+    DIFFERING_SEARCHES = "differing-searches"
+
+
+OF_SERVERS = frozenset({LogTable.SERVERS, LogTable.DIFFERING_SEARCHES})
+"""Tables of `log --by server` alone."""
+
 TableOption = Annotated[
     LogTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default searches.")
 ]

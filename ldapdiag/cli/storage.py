@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -26,7 +27,6 @@ from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.lazy_dataclass import NamedTuple
-from ldapdiag.report.tables.names import StorageTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -121,6 +121,21 @@ EvidenceArgument = Annotated[
         autocompletion=target_names,
     ),
 ]
+
+
+class StorageTable(StrEnum):
+    """Tables of `storage`."""
+
+    VOLUMES = "volumes"
+    SETTINGS = "settings"
+    FILES = "files"
+    PROBES = "probes"
+    FINDINGS = "findings"
+    VERDICTS = "verdicts"
+    GAPS = "gaps"
+    EVIDENCE = "evidence"
+
+
 TableOption = Annotated[
     StorageTable | None, Panel.OUTPUT.option("--table", help="Write this table as CSV; default volumes.")
 ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ipaddress
 from functools import lru_cache
 
-from ldapdiag.lazy_pattern import pattern
-
 ANY = "*"
 """The wildcard address: 0.0.0.0, :: and *."""
 
@@ -38,9 +36,7 @@ UNKNOWN_PORT = -1
 
 ANY_PORT = 0
 
-OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-IPV4 = pattern(rf"(?:{OCTET}\.){{3}}{OCTET}")
-"""Canonical dotted decimal; matching it is four times as fast as parsing it with ipaddress."""
+OCTETS = frozenset(map(str, range(256)))
 
 CONTAINER_BRIDGES = tuple(
     ipaddress.ip_network(network)
@@ -48,6 +44,12 @@ CONTAINER_BRIDGES = tuple(
 )
 """Default addresses that thousands of hosts share: the networks of Docker and Podman, libvirt's bridge, and the three
 addresses of a guest in VirtualBox's or QEMU's user network. Others in 10.0.2.0/24 may belong to a real LAN."""
+
+
+def is_ipv4(text: str) -> bool:
+    """Return whether a text is an IPv4 address in canonical dotted decimal, faster than `ipaddress` parses it."""
+    octets = text.split(".")
+    return len(octets) == 4 and OCTETS.issuperset(octets)
 
 
 def normalise_address(text: str) -> str:
@@ -61,7 +63,7 @@ def normalise_address(text: str) -> str:
 @lru_cache(maxsize=65536)
 def _normalised(text: str) -> str:
     bare = text.strip("[]").partition("%")[0].rstrip("]")
-    if IPV4.fullmatch(bare.removeprefix("::ffff:")):
+    if is_ipv4(bare.removeprefix("::ffff:")):
         bare = bare.removeprefix("::ffff:")
         return ANY if bare == "0.0.0.0" else bare  # noqa: S104  the wildcard as tables print it; nothing is bound
     if bare in {"*", ""}:

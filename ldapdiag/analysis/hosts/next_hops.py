@@ -7,7 +7,7 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.addresses import IPV4
+from ldapdiag.evidence.addresses import is_ipv4
 from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.servers.hosts.kernel import IP_FORWARD
 
@@ -114,7 +114,7 @@ def _bits(version: int) -> int:
 @lru_cache(maxsize=65536)
 def _number(address: str) -> tuple[int, int]:
     """Return the version of an address and its number; version 0 for a name."""
-    if IPV4.fullmatch(address):
+    if is_ipv4(address):
         return 4, int.from_bytes(map(int, address.split(".")))
     try:
         parsed = ipaddress.ip_address(address)

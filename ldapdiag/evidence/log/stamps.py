@@ -11,7 +11,6 @@ the part up to the second is parsed once and cached:
 
 from __future__ import annotations
 
-from calendar import timegm
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -85,7 +84,9 @@ def instant(date: tuple[int, int, int], clock: tuple[int, int, int], offset_seco
     is_date = FIRST_YEAR <= year < PAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31
     if not (is_date and clock[0] < 24 and clock[1] < 60 and clock[2] <= 60):
         raise ValueError((date, clock))
-    return (timegm((year, month, day, *clock)) - offset_seconds) * SECOND
+    days = (datetime(year, month, 1, tzinfo=UTC) - EPOCH).days + day - 1
+    hour, minute, second = clock
+    return (((days * 24 + hour) * 60 + minute) * 60 + second - offset_seconds) * SECOND
 
 
 def _netscape(text: bytes) -> int:

@@ -16,7 +16,6 @@ A syslog contains the lines of other programs too, and reports of dropped lines.
 
 from __future__ import annotations
 
-from calendar import isleap
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
@@ -121,13 +120,17 @@ def yearless(text: bytes, hints: Hints) -> int:
     # In the zone of the hints it may be next year already; nine years contain at least one leap year.
     next_year = when(past).year + 1
     for year in range(next_year, next_year - 10, -1):
-        if not FIRST_YEAR <= year < PAST_YEAR or ((month, day) == (2, 29) and not isleap(year)):
+        if not FIRST_YEAR <= year < PAST_YEAR or ((month, day) == (2, 29) and not _is_leap(year)):
             continue
         offset = east(hints.zone, year, month, day, hour, minute, hints.fold)
         time = instant((year, month, day), (hour, minute, min(second, 59)), offset)
         if time < past:
             return time
     raise ValueError(text)
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
 def latest(hints: Hints) -> int:

@@ -26,7 +26,6 @@ from ldapdiag.report.table import (
     rows_at,
     words,
 )
-from ldapdiag.report.tables.names import LogTable
 from ldapdiag.report.tables.of_diagnosis import GAPS
 from ldapdiag.wording import duration, number, rounded, shown_time
 
@@ -300,18 +299,18 @@ OF_REQUESTERS = (
 """The columns of clients or accounts on the screen, before their name."""
 
 TABLES = {
-    LogTable.SEARCHES: SEARCHES,
-    LogTable.REQUESTERS: REQUESTERS,
-    LogTable.TARGETS: TARGETS,
-    LogTable.FAILURES: FAILURES,
-    LogTable.CLIENTS: CLIENTS,
-    LogTable.IDLE_TIMES: IDLE_TIMES,
-    LogTable.CLOSES: CLOSES,
-    LogTable.FAILED_BINDS: FAILED_BINDS,
-    LogTable.TIMELINE: TIMELINE,
-    LogTable.SILENCES: SILENCES,
-    LogTable.SERVERS: SERVERS,
-    LogTable.DIFFERING_SEARCHES: DIFFERING_SEARCHES,
+    "searches": SEARCHES,
+    "requesters": REQUESTERS,
+    "targets": TARGETS,
+    "failures": FAILURES,
+    "clients": CLIENTS,
+    "idle-times": IDLE_TIMES,
+    "closes": CLOSES,
+    "failed-binds": FAILED_BINDS,
+    "timeline": TIMELINE,
+    "silences": SILENCES,
+    "servers": SERVERS,
+    "differing-searches": DIFFERING_SEARCHES,
 }
 NOTICED = Table(
     (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.table import COUNT, NAMES, Column, Table, only_csv, rows_at, words
-from ldapdiag.report.tables.names import DiagnosisTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,9 +80,9 @@ EVIDENCE = Table(
 COMMON = {"findings": FINDINGS, "verdicts": VERDICTS, "gaps": GAPS, "evidence": EVIDENCE}
 """Tables of all diagnoses."""
 TABLES = {
-    **{DiagnosisTable(name): table for name, table in COMMON.items()},
-    DiagnosisTable.GHOSTS: Table(tuple(only_csv("check confidence state listener client port id")), _ghosts),
-    DiagnosisTable.ACCOUNTS: Table(tuple(only_csv("server bind_dn connections")), _accounts),
+    **COMMON,
+    "ghosts": Table(tuple(only_csv("check confidence state listener client port id")), _ghosts),
+    "accounts": Table(tuple(only_csv("server bind_dn connections")), _accounts),
 }
 
 APPENDIX = (

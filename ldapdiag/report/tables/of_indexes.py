@@ -19,7 +19,6 @@ from ldapdiag.report.table import (
     rows_at,
     words,
 )
-from ldapdiag.report.tables.names import IndexTable
 from ldapdiag.report.tables.of_diagnosis import COMMON
 
 if TYPE_CHECKING:
@@ -104,10 +103,10 @@ UNUSED = Table(
 )
 
 TABLES = {
-    IndexTable.PLAN: PLAN,
-    IndexTable.SEARCHES: SEARCHES,
-    IndexTable.UNUSED: UNUSED,
-    **{IndexTable(name): table for name, table in COMMON.items()},
+    "plan": PLAN,
+    "searches": SEARCHES,
+    "unused": UNUSED,
+    **COMMON,
 }
 OF_A_PAGE = (
     PLAN,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.storage.probe import is_lower_bound
 from ldapdiag.report.storage.rows import MARK, probe_remarks, setting_words
 from ldapdiag.report.table import COUNT, NAMES, PAGES, SECONDS, Column, Table, Unit, only_csv, rows_at, words
-from ldapdiag.report.tables.names import StorageTable
 from ldapdiag.report.tables.of_diagnosis import COMMON
 from ldapdiag.wording import number, rounded, size
 
@@ -154,11 +153,11 @@ MEASURED = Table(
 )
 
 TABLES = {
-    StorageTable.VOLUMES: VOLUMES,
-    StorageTable.SETTINGS: SETTINGS,
-    StorageTable.FILES: FILES,
-    StorageTable.PROBES: MEASURED,
-    **{StorageTable(name): table for name, table in COMMON.items()},
+    "volumes": VOLUMES,
+    "settings": SETTINGS,
+    "files": FILES,
+    "probes": MEASURED,
+    **COMMON,
 }
 
 

@@ -356,11 +356,12 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
 def _head_sample(found: Input, dialect: Dialect, hints: Hints) -> tuple[Input, bytes, Sample | None]:
     """Return an input, its first bytes and a sample of them, with marks unless the file can be read again for them."""
     can_wait = found.file_range is not None
+    sampled_by = sample_of_times if can_wait else sample
     few = b"\n".join([*found.head[:SAMPLED_BYTES].split(b"\n", SAMPLED_LINES)[:SAMPLED_LINES], b""])
     for size in (*([len(few)] if can_wait else []), HEAD_BYTES, MOST_HEAD_BYTES):
         found = found.with_head(size) if size > HEAD_BYTES else found
         head = found.head[:size]
-        sampled = sample(dialect, _whole(dialect, head), hints)
+        sampled = sampled_by(dialect, _whole(dialect, head), hints)
         if _is_all(found, head) or (sampled and (can_wait or sampled.openings)):
             break
     return found, head, sampled

@@ -62,7 +62,7 @@ class ObjectAddress:
 
 def object_address(named: str) -> ObjectAddress | None:
     """Return the address in an argument; None for a path or a live target. Raises UsageError for an unusable one."""
-    found = URL.fullmatch(named)
+    found = URL.fullmatch(named) if "://" in named else None
     if found is None or found[1] in TARGETS:
         return None
     scheme, (bucket, _, key) = found[1], found[2].partition("/")

@@ -12,9 +12,12 @@ import pytest
 
 import storage_documents
 from command import INCIDENT, ldapdiag
+from ldapdiag.cli.diagnose import DiagnosisTable
+from ldapdiag.cli.indexes import IndexTable
+from ldapdiag.cli.log import OF_SERVERS, LogTable
+from ldapdiag.cli.storage import StorageTable
 from ldapdiag.report import table as as_csv
 from ldapdiag.report.log.tables import TABLES as LOG_TABLES
-from ldapdiag.report.tables.names import OF_SERVERS, DiagnosisTable, IndexTable, LogTable, StorageTable
 from ldapdiag.report.tables.of_diagnosis import TABLES
 from ldapdiag.report.tables.of_indexes import TABLES as INDEX_TABLES
 from ldapdiag.report.tables.of_storage import TABLES as STORAGE_TABLES
