@@ -91,6 +91,13 @@ class TestEveryRemedy:
     def test_names_no_local_socket_that_no_evidence_shows(self, remedy):
         assert not any("-H ldapi" in text for text in (remedy.text, remedy.undo, remedy.verify))
 
+    def test_trusts_no_certificate_unread(self, remedy):
+        """The password would go to whoever answers: dsconfig's --trustAll, LDAPTLS_REQCERT=never, curl's -k."""
+        texts = (remedy.text, remedy.undo, remedy.verify)
+        assert not any(
+            re.search(r"--?trustAll|REQCERT=(never|allow)|--insecure", text, re.IGNORECASE) for text in texts
+        )
+
     def test_is_read_by_the_shell_before_a_password_is_asked_for(self, remedy):
         for text in (remedy.text, remedy.undo, remedy.verify):
             prompts_early = re.search(
