@@ -37,9 +37,11 @@ IS_EXPORT = True
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SCOPES = {"base": 0, "onelevel": 1, "subtree": 2}
+HALVES = "오전|오후|上午|下午|午前|午後"
+"""Of the day: Korean, Chinese, Japanese; before noon and after."""
 AFTERNOON = frozenset({"p", "오후", "下午", "午後"})
 CLOCK = (
-    r"[ T](?:(?P<before>오전|오후|上午|下午|午前|午後) ?)?(?P<hour>\d{1,2})[:.](?P<minute>\d\d)[:.](?P<second>\d\d)"
+    rf"[ T](?:(?P<before>{HALVES}) ?)?(?P<hour>\d{{1,2}})[:.](?P<minute>\d\d)[:.](?P<second>\d\d)"
     r"(?:[.,]\d{1,9})?(?P<zone>Z|[+-]\d\d:?\d\d)?(?: ?(?P<half>[AaPp])\.? ?[Mm]\.?)?"
 )
 TIMES = tuple(

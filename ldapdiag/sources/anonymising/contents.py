@@ -54,6 +54,11 @@ OID = pattern(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYNTAX
 BINARY = pattern(r"certificate|photo|password|(?:^|;)binary|^userpw|credentials$|^nsslapd-rootpw$|^olcrootpw$|\bkey$")
 FREE_TEXT = frozenset({"description", "nsslapd-localuser", "nsslapd-backend", "ds-cfg-description", "seealso", "info"})
 """Attributes of a server's own entries that people fill in."""
+SETTING = pattern(
+    r"ns|olc|ds-|vlv|dbfilename-|memberof|pam|password|referint-|uniqueness-|dna|automember|mep|rootdn|ssl|schemaupdate"
+    r"|cacert|entry|(?:cn|aci|objectclass|database|changetype|add|replace|delete|default|creatorsname|modifiersname)$"
+)
+"""How the types begin that servers have in their configuration; in one that somebody added there may be names."""
 STRUCTURE = frozenset(
     {
         "objectclass",
@@ -280,7 +285,8 @@ class _LdifAnonymiser:
             return "".join(part if at % 2 else self.anonymiser.text(part) for at, part in enumerate(parts))
         if WHOLE_DN.fullmatch(value) or (kind.endswith("dn") and "=" in value):
             return self.anonymiser.dn(value)
-        internal = INTERNAL.search(self.dn) or self.dn.lower().endswith("cn=config") or not self.dn
+        configured = self.dn.lower().endswith("cn=config") and SETTING.match(kind)
+        internal = INTERNAL.search(self.dn) or configured or not self.dn
         by_people = kind in FREE_TEXT and not INTERNAL.search(self.dn)
         if by_people or not (internal or kind in STRUCTURE or HARMLESS.fullmatch(value)):
             return self.anonymiser.words(value)

@@ -18,6 +18,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LONGEST_NAME
+from ldapdiag.evidence.log.active_directory_1644 import HALVES
+from ldapdiag.evidence.socket_formats.netstat_windows import WORDS as STATES
+from ldapdiag.evidence.socket_formats.netstat_windows import in_ascii
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.anonymising.directory_names import DN, FILTER, DirectoryNames
 
@@ -87,6 +90,8 @@ def names_pattern(folders: frozenset[str]) -> re.Pattern[str]:
 USER_NUMBER = pattern(r"uid=\d+")
 """A Unix user ID, which looks like a DN with one RDN."""
 
+HALF_DAY = pattern(rf"(?:{HALVES})(?!\D)")
+"""In a time, before the hour: 下午3:04."""
 DOMAIN_COMPONENT = pattern(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
 JOINT = pattern(r"([.-])")
 BEFORE_INTERFACE = pattern(r"(?:\b(?:dev|master|[io]if(?:name)?|scope \w{1,8})(?: !=)? \"?|%|\b\d{1,5}: )$")
@@ -132,6 +137,7 @@ class TextAnonymiser:
         self._names: re.Pattern[str] | None = None
         """None: a folder was added since."""
         self._port_follows = False
+        self._by_people = False
 
     def add_host(self, name: str) -> None:
         """Add a host name, and its first label, to the known names."""
@@ -219,7 +225,8 @@ class TextAnonymiser:
             return self._six(whole, port_follows=self._port_follows and not alone)
         before = found.string[max(0, found.start() - 16) : found.start()]
         name = self.interface(whole) if BEFORE_INTERFACE.search(before) else whole
-        return self._known(whole) if name == whole else name
+        new = self._known(whole) if name == whole else name
+        return _component(whole, self._in_path) if self._by_people and new == whole else new
 
     def interface(self, name: str) -> str:
         """Return the name of a network interface; its words get pseudonyms: veth_app1, app1lan, partners0."""
@@ -284,8 +291,11 @@ class TextAnonymiser:
 
     def words(self, text: str) -> str:
         """Return a text that people wrote: each word has a pseudonym unless it is the system's."""
-        new = self.text(text)
-        return new if new != text else anonymised_path(f"/{text}", self._in_path)[1:]
+        self._by_people = True
+        try:
+            return self.text(text)
+        finally:
+            self._by_people = False
 
     def path(self, text: str) -> str:
         """Return a file path with pseudonyms for all names that are not the system's."""
@@ -300,7 +310,13 @@ class TextAnonymiser:
         return word if word.casefold() in GRAMMAR - self._own else self._pseudonyms.word(word)
 
     def _known(self, word: str) -> str:
-        """Return a word with pseudonyms for the known names in it."""
+        """Return a word with pseudonyms for the known names in it.
+
+        Formats are in ASCII, but for states and times of Windows: a word with another letter is a name.
+        """
+        if not word.isascii():
+            stays = in_ascii(word).upper() in STATES or HALF_DAY.match(word)
+            return word if stays else self._pseudonyms.word(word)
         if len(word) > LONGEST_NAME:
             return word
         folded = word.casefold()
@@ -442,7 +458,8 @@ def path_pattern(folders: Iterable[str] = ()) -> str:
 
 
 SEPARATOR = pattern(r"(%2[Ff]|/)")
-PARTS = pattern(r"([^A-Za-z\d]+)")
+PARTS = pattern(r"([\W_]+)")
+"""What is between the words of a name, which may be in any script."""
 VERSION = pattern(r"[a-z]{0,2}\d*(?:\.\d+)*")
 
 

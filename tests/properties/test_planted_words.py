@@ -1,0 +1,70 @@
+"""Names planted in another script, in what people write, in settings that no server has; what formats have stays."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+import pytest
+
+from ldapdiag.sources.anonymising.contents import anonymised_content
+from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
+from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
+from log.windows_events import FORMS, as_csv, event, local
+from properties.test_planted_names import SECRET, anonymised, forms, line, planted
+
+LATIN = "abdefgiklmnoprstuvwxz"
+SCRIPTS = {"Cyrillic": "абдефгиклмнопрстувшхз", "Greek": "αβδεφγικλμνοπρστυθωψξ"}
+STATES = ("ABHÖREN", "HERGESTELLT", "ÉCOUTE", "ÉTABLI", "NASŁUCHIWANIE", "TIME_WAIT")
+
+
+def content(name: str, text: str) -> str:
+    return anonymised_content(text.encode(), PurePath(name).name, TextAnonymiser(Pseudonyms(SECRET))).decode()
+
+
+@pytest.mark.parametrize("letters", SCRIPTS.values(), ids=SCRIPTS)
+def test_no_name_in_another_script_is_left(letters: str) -> None:
+    files, names = planted()
+    table = str.maketrans(LATIN, letters)
+    words = re.compile(b"|".join(name for name in names if name.isalpha()))
+    moved = {name: name[1:].decode().translate(table).encode() for name in names if name.isalpha()}
+    files = {path: words.sub(lambda found: moved[found[0]], text) for path, text in files.items()}
+    left = []
+    for one in anonymised(files).pieces:
+        with one.open() as stream:
+            every = b"\n".join(forms(stream.read() + f"{one.path} {one.label} {one.folder}".encode()))
+        shown = every.decode(errors="replace").lower().encode()
+        left += [f"{one.path}: {line(files[one.name], name)}" for name in moved.values() if name in shown]
+    assert not left, "\n".join(left)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "description: ask gowalapu zuvotesu, 10.1.2.3, mirinafi@example.com",
+        "description: of gowalapu.zuvotesu_mirinafi (cn=zuvotesu,dc=example)",
+        "companyContact: gowalapu zuvotesu",
+        "department: mirinafi",
+    ],
+)
+def test_what_people_wrote_beside_a_name_of_a_known_form_is_replaced_too(line: str) -> None:
+    new = content("dse.ldif", f"dn: cn=config\nobjectClass: top\n{line}\n")
+    assert not re.search("gowalapu|zuvotesu|mirinafi", new), new
+
+
+def test_settings_of_the_server_stay() -> None:
+    settings = "memberofgroupattr: member\nuniqueness-attribute-name: uid\nsslVersionMin: TLS1.2\n"
+    assert settings in content("dse.ldif", f"dn: cn=x,cn=plugins,cn=config\ncn: x\n{settings}")
+
+
+@pytest.mark.parametrize("culture", FORMS)
+def test_times_of_windows_stay(culture: str) -> None:
+    events = [event(number) for number in range(0, 24, 7)]
+    new = content("events.csv", as_csv(events, culture=culture))
+    assert all(local(one.time, culture) in new for one in events), new
+
+
+def test_states_of_windows_stay() -> None:
+    rows = [f"  TCP    10.77.1.2:389  10.77.2.2:4000{n}  {state}  688\r\n" for n, state in enumerate(STATES)]
+    new = content("netstat.txt", "".join(["  Proto  Lokale Adresse  Remoteadresse  Status  PID\r\n", *rows]))
+    assert all(f" {state} " in new for state in STATES), new
