@@ -58,7 +58,7 @@ SETTING = pattern(
     r"ns|olc|ds-|vlv|dbfilename-|memberof|pam|password|referint-|uniqueness-|dna|automember|mep|rootdn|ssl|schemaupdate"
     r"|cacert|entry|(?:cn|aci|objectclass|database|changetype|add|replace|delete|default|creatorsname|modifiersname)$"
 )
-"""How the types begin that servers have in their configuration; in one that somebody added there may be names."""
+"""How the types of servers begin in their configuration; values of other types there may be names."""
 STRUCTURE = frozenset(
     {
         "objectclass",

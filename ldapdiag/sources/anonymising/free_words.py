@@ -34,16 +34,17 @@ QUOTED_FIELD = pattern(r'(?m) (?P<key>\w+)=(?P<value>"(?:[^"\\\n]|\\.|"(?! \w+=|
 CLIENT = pattern(r" from client \[?[\d.:A-Fa-f]+\]?:\d+(?=\W)")
 """In the message on a connection that OpenDJ does not take."""
 STATED = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        dn base filter attrs scope protocol type authType version product from to requesterDN requesterIP
-        authDN newRDN newSuperior deleteOldRDN oid requestOID responseOID conn controls requestControls
-        responseControls unindexed mech method saslMechanism mechanism cipher autoAuthenticatedAs authzDN
-        """,
-    )
+    {"dn", "base", "filter", "attrs", "from", "to", "requesterDN", "requesterIP", "authDN", "newRDN", "newSuperior"}
+    | {"autoAuthenticatedAs", "authzDN"}
 )
-"""Fields of OpenDJ and PingDirectory that stay; all others stay if they are numbers."""
+"""Fields of OpenDJ and PingDirectory with DNs, filters, addresses and attributes: replaced as in all texts."""
+STATES = pattern(
+    r"[\d.,]*|true|false|base(?:Object)?|one|singleLevel|sub|wholeSubtree|subordinate(?:s|Subtree)?|LDAPS?|HTTPS?|JMX"
+    r"|SIMPLE|SASL|INTERNAL|ANONYMOUS|EXTERNAL|GSSAPI|PLAIN|CRAM-MD5|DIGEST-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?"
+    r"|(?:TLS|SSL)v?[\d.]+|(?:TLS|SSL|AES|CHACHA20|ECDHE|DHE)[-_][A-Z\d_-]+"
+    r"|(?:(?:Ping|Identity|UnboundID|Directory|Proxy|Server|Data|Sync)(?: (?!$)|$))+"
+)
+"""Values of their other fields that stay."""
 PROCESS = frozenset({"instanceName", "startupID"})
 """A server and its start, by which the records of several are separated: each keeps a pseudonym of its own."""
 ERRORS_389 = pattern(
@@ -66,6 +67,18 @@ STRANGE_389 = pattern(
     r"|ENTRY|REFERRAL|UNPROCESSED)\b)).+)$"
 )
 """A record of a connection that begins with no word of the server."""
+STRANGE_SLAPD = pattern(
+    r"(?m)(?P<before>\bconn=-?\d+ (?>(?:(?:op|fd)=-?\d+ )?))(?P<name>(?!(?:ACCEPT|closed|TLS|BIND|UNBIND|SRCH|SEARCH"
+    r"|RESULT|ADD|MOD|MODRDN|DEL|CMP|EXT|PASSMOD|WHOAMI|ABANDON|CANCEL|STARTTLS|ENTRY|REFERENCE|INTERMEDIATE|PROXYAUTHZ"
+    r"|DISCONNECT|deferring)\b).+)$"
+)
+"""Of slapd likewise."""
+OID = pattern(r'(?P<before>\b(?:oid|OID)=)(?P<name>(?!"?\d+(?:\.\d+)+(?:"|\s|$))(?:"[^"\n]*"|\S+))')
+"""What a client gave for an OID and is none."""
+DETAILS = pattern(
+    r'(?P<before> details=")(?P<name>(?!(?:(?:Fully|Partially|Unindexed|Filter|Element|Missing|From|Schema|Paged|Search'
+    r'|Invalid|Attribute|Unknown|MFA|Authentication)[ ,"]+)+)[^"\n]+)(?=")'
+)
 STRANGE_ERROR = pattern(
     r"(?m)^(?P<before>)(?P<name>(?!\[[^\]\n]+\] - |\t\S+:\d+ \(/|\t[\w-]+/[\d.]+ B[\d.]+$|\s*$).+)$"
 )
@@ -123,7 +136,8 @@ FIELDS: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         ),
         (pattern(r"(?P<before>\\ADAM_)(?P<name>[^\\\]\s]+)"), "value_of"),
     ),
-    **dict.fromkeys(("opendj-text", "ping-text", "dsee-text"), ((STRANGE, WITHHELD),)),
+    **dict.fromkeys(("opendj-text", "ping-text"), ((STRANGE, WITHHELD),)),
+    "dsee-text": ((STRANGE, WITHHELD), (OID, WITHHELD), (MECHANISM, WITHHELD)),
     "389-errors": ((STRANGE_ERROR, WITHHELD), (ERRORS_389, WITHHELD), (BACKEND, "value_of")),
     "389-text": (
         (STRANGE, WITHHELD),
@@ -133,8 +147,16 @@ FIELDS: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         (INDEX_KEY, "value_of"),
         (LOCAL, "path"),
         (MECHANISM, WITHHELD),
+        (OID, WITHHELD),
+        (DETAILS, WITHHELD),
     ),
-    "slapd-log": ((LOCAL, "path"), (DENIED, "host"), (MECHANISM, WITHHELD)),
+    "slapd-log": (
+        (LOCAL, "path"),
+        (DENIED, "host"),
+        (MECHANISM, WITHHELD),
+        (OID, WITHHELD),
+        (STRANGE_SLAPD, WITHHELD),
+    ),
 }
 """Fields (`before`, `name`), and what becomes of them: a text, or a method of TextAnonymiser."""
 ADDRESS = pattern(r"\d*|[\dA-Fa-f]*[:.][\dA-Fa-f:.]*(?:%\d+)?")
@@ -158,7 +180,7 @@ def _stated(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
     if found["key"] in PROCESS:
         return f' {found["key"]}="{anonymiser.value_of(found["value"].strip(chr(34)))}"'
     value = found["value"].strip('"')
-    stays = found["key"] in STATED or value.replace(".", "").isdigit() or PHRASE.fullmatch(value)
+    stays = found["key"] in STATED or STATES.fullmatch(value) or PHRASE.fullmatch(value)
     client = CLIENT.search(found["value"])
     return found[0] if stays else f' {found["key"]}="{WITHHELD}{client[0] if client else ""}"'
 

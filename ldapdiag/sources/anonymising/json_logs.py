@@ -95,10 +95,9 @@ ACTIONS: Mapping[str, Action] = {
     key: action
     for action, keys in {
         _stays: """
-            localtime date utctime event version key operation tlsversion cipher oid attrs sortattrs statattr statkey
+            localtime date utctime event version key operation tlsversion cipher attrs sortattrs statattr statkey
             closeerror closereason targetop note eventname protocol scope status elapsedtimeunits timestamp
-            messagetype operationtype product requestedattributes requestoid responseoid
-            controls requestcontrols responsecontrols requestcontroloids responsecontroloids
+            messagetype operationtype product requestedattributes
             """,
         _name: """
             binddn basedn base dn targetdn clientdn newrdn newsup newsuperior requesterdn authenticationdn authdn
