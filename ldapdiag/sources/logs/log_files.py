@@ -166,12 +166,16 @@ class LogFile:
         found = sampler.sample()
         return self if found is None else replace(self, head=found, last_time=found.last_time)
 
-    def sample_at(self, time: int) -> Sample | None:
-        """Return a sample of the records around a time; None if that requires reading all records before it."""
+    def samples_at(self, time: int) -> Iterator[Sample]:
+        """Yield samples of the records around a time; none if that requires reading all records before it.
+
+        The first records come first; where they end shortly after the time, they have nothing to compare.
+        """
         if self.head.first_time <= time <= self.head.last_time:
-            return self.head
-        low = self.offset_of(time)
-        return None if low is None or self.input.file_range is None else self.sample_from(self.input.file_range, low)
+            yield self.head
+        low, found = self.offset_of(time), self.input.file_range
+        if low is not None and found is not None and (there := self.sample_from(found, low)):
+            yield there
 
     def offset_of(self, time: int) -> int | None:
         """Return an offset shortly before the first record at a time; None if random access is impossible."""

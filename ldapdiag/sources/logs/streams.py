@@ -300,8 +300,10 @@ def _same_run_within(one: Stream, other: Stream) -> bool:
     """Return whether the beginning of one stream is within another."""
     begins = other.files[0]
     holding = [file for file in one.files if file.first_time <= begins.first_time]
-    there = holding[-1].sample_at(begins.first_time) if holding else None
-    return bool(there and holding[-1].begins_like(begins, there))
+    for there in holding[-1].samples_at(begins.first_time) if holding else ():
+        if there.agrees(begins.head) is not None:
+            return holding[-1].begins_like(begins, there)
+    return False
 
 
 def _leave_out(stream: Stream, kept: Stream) -> None:

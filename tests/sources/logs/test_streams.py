@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 import examples
@@ -254,7 +254,8 @@ def test_overlapping_copies_of_a_log_count_once(corpus: Path, tmp_path: Path) ->
     cuts=st.lists(st.tuples(st.integers(0, 99), st.integers(2, 60)), min_size=1, max_size=6),
     torn=st.booleans(),
 )
-@settings(examples.every(5), phases=[Phase.reuse, Phase.generate])
+@settings(examples.every(5), phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@example(cuts=[(75, 58), (42, 13), (77, 25), (34, 29), (68, 32), (34, 57)], torn=True)
 def test_pieces_of_a_log_count_each_record_once_however_they_overlap(
     tmp_path_factory: pytest.TempPathFactory,
     cuts: list[tuple[int, int]],
