@@ -58,9 +58,9 @@ if [ "${1:-}" = servers ]; then
     packages="389-ds-base python3-lib389 libnss3-tools slapd ldap-utils haproxy iproute2 openssl procps"
     packages="$packages openssh-server openssh-client sudo nftables conntrack util-linux socat nslcd libnss-ldapd python3-ldap default-jdk-headless zsh fish mandoc"
     packages="$packages e2fsprogs xfsprogs btrfs-progs fio gcc libc6-dev libfuse3-dev lvm2 mdadm kmod systemd chromium prometheus icinga2-bin curl tmux"
-    packages="$packages samba samba-ad-provision samba-dsdb-modules ldb-tools krb5-user libkrb5-dev rpm"
+    packages="$packages samba samba-ad-provision samba-dsdb-modules samba-vfs-modules ldb-tools krb5-user libkrb5-dev rpm"
     case $(uname -m) in x86_64) packages="$packages user-mode-linux" uml=linux.uml ;; *) uml= ;; esac # there is no other
-    if all_there ns-slapd dscreate pk12util slapd ldapmodify haproxy ip openssl sysctl sshd ssh sudo nft conntrack nsenter socat nslcd javac zsh fish mandoc tune2fs mkfs.xfs mkfs.btrfs fio cc lvm mdadm modprobe systemd-analyze chromium promtool icinga2 curl tmux samba samba-tool ldbsearch kinit krb5-config rpm $uml && [ -e /usr/include/fuse3/fuse.h ] && /usr/bin/python3 -c "import ldap" 2>/dev/null; then
+    if all_there ns-slapd dscreate pk12util slapd ldapmodify haproxy ip openssl sysctl sshd ssh sudo nft conntrack nsenter socat nslcd javac zsh fish mandoc tune2fs mkfs.xfs mkfs.btrfs fio cc lvm mdadm modprobe systemd-analyze chromium promtool icinga2 curl tmux samba samba-tool ldbsearch kinit krb5-config rpm $uml && [ -e /usr/include/fuse3/fuse.h ] && [ -e /usr/lib/*/samba/vfs/acl_xattr.so ] && /usr/bin/python3 -c "import ldap" 2>/dev/null; then
         install_gssapi
         exit 0
     elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] && apt_install_stopped $packages; then
