@@ -289,7 +289,7 @@ class _LdifAnonymiser:
         internal = INTERNAL.search(self.dn) or configured or not self.dn
         by_people = kind in FREE_TEXT and not INTERNAL.search(self.dn)
         if by_people or not (internal or kind in STRUCTURE or HARMLESS.fullmatch(value)):
-            return self.anonymiser.words(value)
+            return self.anonymiser.text(value, by_people=True)
         if kind in NAMING_TYPES and not internal and "@" not in value:
             return self.anonymiser.value(kind, value)
         value = fields.without_secrets(value, self.anonymiser)

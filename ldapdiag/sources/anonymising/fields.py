@@ -28,6 +28,10 @@ PHRASE = pattern(
     re.IGNORECASE,
 )
 """Why a connection was closed (DisconnectReason of OpenDJ), or what a note means (389-ds)."""
+MECHANISMS = (
+    r"GSSAPI|GSS-SPNEGO|EXTERNAL|PLAIN|LOGIN|ANONYMOUS|OTP|NTLM|DIGEST-MD5|CRAM-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?"
+)
+"""Of SASL; a client may give any other name."""
 QUOTED = pattern(
     r'\b(?P<before>(?:dn|base|auth[cz]id|(?:bind|target|base)_?dn)"?(?:=|: ?)"(?:u:|dn:)?)'
     r'(?P<name>[^"=\s][^"=]*)(?=")',
@@ -101,6 +105,11 @@ def programs(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
 def replaced(fields: re.Pattern[str], text: str, name: Callable[[str], str]) -> str:
     """Return a text with `name` applied to the group `name` of each match, behind its group `before`."""
     return fields.sub(lambda found: found["before"] + name(found["name"]), text)
+
+
+def phrase(value: str) -> str:
+    """Return what a server writes if it is its own phrase."""
+    return value if PHRASE.fullmatch(value) else WITHHELD
 
 
 def _withheld(found: re.Match[str]) -> str:

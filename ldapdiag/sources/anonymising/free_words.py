@@ -18,17 +18,14 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.server_log_formats.slapd import KNOWN, prefix_length
 from ldapdiag.evidence.socket_formats import powershell
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.sources.anonymising.fields import PHRASE, WITHHELD, replaced
+from ldapdiag.sources.anonymising.fields import MECHANISMS, PHRASE, WITHHELD, phrase, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 
-MECHANISM = pattern(
-    r"\b(?P<before>mech\"?[=:] ?\"?)(?P<name>(?!(?:SIMPLE|implicit|GSSAPI|GSS-SPNEGO|EXTERNAL|PLAIN|LOGIN|ANONYMOUS|OTP"
-    r"|NTLM|DIGEST-MD5|CRAM-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?)[\s\",])[^\s\",]+)"
-)
+MECHANISM = pattern(rf"\b(?P<before>mech\"?[=:] ?\"?)(?P<name>(?!(?:SIMPLE|implicit|{MECHANISMS})[\s\",])[^\s\",]+)")
 QUOTED_FIELD = pattern(r'(?m) (?P<key>\w+)=(?P<value>"(?:[^"\\\n]|\\.|"(?! \w+=|\s*$))*"|\w\S*)')
 """The SDK's server escapes no quote: one ends a value if another field or the end of the line follows."""
 CLIENT = pattern(r" from client \[?[\d.:A-Fa-f]+\]?:\d+(?=\W)")
@@ -38,9 +35,9 @@ STATED = frozenset(
     | {"autoAuthenticatedAs", "authzDN"}
 )
 """Fields of OpenDJ and PingDirectory with DNs, filters, addresses and attributes: replaced as in all texts."""
-STATES = pattern(
+STATED_VALUES = pattern(
     r"[\d.,]*|true|false|base(?:Object)?|one|singleLevel|sub|wholeSubtree|subordinate(?:s|Subtree)?|LDAPS?|HTTPS?|JMX"
-    r"|SIMPLE|SASL|INTERNAL|ANONYMOUS|EXTERNAL|GSSAPI|PLAIN|CRAM-MD5|DIGEST-MD5|OAUTHBEARER|SCRAM-SHA-\d+(?:-PLUS)?"
+    rf"|SIMPLE|SASL|INTERNAL|{MECHANISMS}"
     r"|(?:TLS|SSL)v?[\d.]+|(?:TLS|SSL|AES|CHACHA20|ECDHE|DHE)[-_][A-Z\d_-]+"
     r"|(?:(?:Ping|Identity|UnboundID|Directory|Proxy|Server|Data|Sync)(?: (?!$)|$))+"
 )
@@ -75,10 +72,8 @@ STRANGE_SLAPD = pattern(
 """Of slapd likewise."""
 OID = pattern(r'(?P<before>\b(?:oid|OID)=)(?P<name>(?!"?\d+(?:\.\d+)+(?:"|\s|$))(?:"[^"\n]*"|\S+))')
 """What a client gave for an OID and is none."""
-DETAILS = pattern(
-    r'(?P<before> details=")(?P<name>(?!(?:(?:Fully|Partially|Unindexed|Filter|Element|Missing|From|Schema|Paged|Search'
-    r'|Invalid|Attribute|Unknown|MFA|Authentication)[ ,"]+)+)[^"\n]+)(?=")'
-)
+DETAILS = pattern(r'(?P<before> details=")(?P<name>[^"\n]+)(?=")')
+"""What the notes of an operation mean, separated by commas."""
 STRANGE_ERROR = pattern(
     r"(?m)^(?P<before>)(?P<name>(?!\[[^\]\n]+\] - |\t\S+:\d+ \(/|\t[\w-]+/[\d.]+ B[\d.]+$|\s*$).+)$"
 )
@@ -148,7 +143,6 @@ FIELDS: Mapping[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         (LOCAL, "path"),
         (MECHANISM, WITHHELD),
         (OID, WITHHELD),
-        (DETAILS, WITHHELD),
     ),
     "slapd-log": (
         (LOCAL, "path"),
@@ -167,6 +161,8 @@ def without_free_words(text: str, kind: str, anonymiser: TextAnonymiser) -> str:
     for fields, action in FIELDS.get(kind, ()):
         method = getattr(anonymiser, action, None)
         text = replaced(fields, text, method or (lambda _, action=action: action))
+    if kind == "389-text":
+        return replaced(DETAILS, text, lambda details: ",".join(map(phrase, details.split(","))))
     if kind in {"opendj-text", "ping-text"}:
         return QUOTED_FIELD.sub(lambda found: _stated(found, anonymiser), text)
     if kind == "slapd-log":
@@ -180,7 +176,7 @@ def _stated(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
     if found["key"] in PROCESS:
         return f' {found["key"]}="{anonymiser.value_of(found["value"].strip(chr(34)))}"'
     value = found["value"].strip('"')
-    stays = found["key"] in STATED or STATES.fullmatch(value) or PHRASE.fullmatch(value)
+    stays = found["key"] in STATED or STATED_VALUES.fullmatch(value) or PHRASE.fullmatch(value)
     client = CLIENT.search(found["value"])
     return found[0] if stays else f' {found["key"]}="{WITHHELD}{client[0] if client else ""}"'
 

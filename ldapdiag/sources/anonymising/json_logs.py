@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ldapdiag.lazy_pattern import pattern
-from ldapdiag.sources.anonymising.fields import PHRASE, WITHHELD
+from ldapdiag.sources.anonymising.fields import MECHANISMS, WITHHELD, phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,8 +26,7 @@ TOKEN = pattern(r'(?m)(?P<text>"(?>(?:[^"\\\n]|\\[^\n])*))(?:"(?P<colon>\s{0,9}:
 WORD = pattern(r"-?\d[\d.eE+-]*|true|false|null")
 NUMBER = pattern(r"[\d.,:+TZ -]*|-?\d+")
 MECHANISM = pattern(
-    r"simple|sasl|none|sslclientauth|tls|internal|gssapi|gss-spnego|external|plain|login|anonymous|otp|ntlm|digest-md5"
-    r"|cram-md5|oauthbearer|unboundid-[a-z-]{1,40}|scram-sha-\d+(?:-plus)?",
+    rf"simple|sasl|none|sslclientauth|tls|internal|unboundid-[a-z-]{{1,40}}|{MECHANISMS}",
     re.IGNORECASE,
 )
 NO_CLIENT = frozenset({"", "local", "Internal", "Unknown", "unknown"})
@@ -84,7 +83,7 @@ def _mechanism(value: str, _: TextAnonymiser) -> str:
 
 
 def _phrase(value: str, _: TextAnonymiser) -> str:
-    return value if PHRASE.fullmatch(value) else WITHHELD
+    return phrase(value)
 
 
 def _items(value: str, _: TextAnonymiser) -> str:

@@ -180,9 +180,12 @@ class TextAnonymiser:
         """Return the pseudonym of a naming attribute's value."""
         return self._directory.value(kind, text)
 
-    def text(self, text: str, *, port_follows: bool = False) -> str:
-        """Return a text with pseudonyms; with `port_follows`, an IPv6 address without brackets ends in a port."""
-        self._port_follows = port_follows
+    def text(self, text: str, *, port_follows: bool = False, by_people: bool = False) -> str:
+        """Return a text with pseudonyms; with `port_follows`, an IPv6 address without brackets ends in a port.
+
+        With `by_people`, each word has a pseudonym unless it is the system's.
+        """
+        self._port_follows, self._by_people = port_follows, by_people
         parts = []
         at = 0
         names = self._names = self._names or names_pattern(frozenset(self._folders))
@@ -288,14 +291,6 @@ class TextAnonymiser:
     def value_of(self, text: str) -> str:
         """Return the pseudonym of a value that is replaced as a whole, and add it to the known names."""
         return self._value(text)
-
-    def words(self, text: str) -> str:
-        """Return a text that people wrote: each word has a pseudonym unless it is the system's."""
-        self._by_people = True
-        try:
-            return self.text(text)
-        finally:
-            self._by_people = False
 
     def path(self, text: str) -> str:
         """Return a file path with pseudonyms for all names that are not the system's."""
